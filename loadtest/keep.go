@@ -32,8 +32,11 @@ func (r *run) describe(ctx context.Context, c *candidate.Candidate) error {
 		}
 	}
 	layout := []any{c.Model.Schemas, c.Model.Forests}
-	for _, of := range r.w.Collections {
+	for i, of := range r.w.Collections {
 		layout = append(layout, of.TTL)
+		if s := c.Model.Series[i]; s != nil {
+			layout = append(layout, s)
+		}
 	}
 	text, err := json.Marshal(layout)
 	if err != nil {

@@ -108,8 +108,8 @@ func (w *Workload) Differences(before *Result) []string {
 
 // A Layout is how a model of a workload file keeps its collections.
 type Layout struct {
-	Model   string // its name, "" of a schema alone
-	Schemas []repo.Schema
+	Model   string        // its name, "" of a schema alone
+	Schemas []repo.Schema // of series that of their buckets
 	Trees   []tree.Schema
 }
 
@@ -123,10 +123,13 @@ func Layouts(file string) (list []Layout, err error) {
 	for _, mo := range w.Models {
 		l := Layout{Model: mo.Name}
 		for i, f := range mo.Forests {
-			if f == nil {
-				l.Schemas = append(l.Schemas, mo.Schemas[i])
-			} else {
+			switch s := mo.Series[i]; {
+			case f != nil:
 				l.Trees = append(l.Trees, *f)
+			case s != nil:
+				l.Schemas = append(l.Schemas, s.Buckets(mo.Schemas[i].Collection))
+			default:
+				l.Schemas = append(l.Schemas, mo.Schemas[i])
 			}
 		}
 		list = append(list, l)

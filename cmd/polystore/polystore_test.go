@@ -333,6 +333,7 @@ var structural = map[string]struct {
 	"cities":    {[]string{"--records", "3000"}, nearIsLess},
 	"shop":      {[]string{"--records", "2000"}, stepsAreTold},
 	"bookmarks": {[]string{"--records", "3000"}, groupsLieTogether},
+	"readings":  {[]string{"--records", "10000"}, bucketsAreFewRows},
 
 	"ycsb-a": {}, "ycsb-b": {}, "ycsb-c": {}, "ycsb-f": {}, // one model and one store, of which nothing follows
 	"ycsb-d": {[]string{"--records", "2000"}, newestAreThere},
@@ -397,6 +398,14 @@ func groupsLieTogether(t *testing.T, r *loadtest.Result) {
 	rows := rowsOf(t, r, "sites of a user")
 	if rows["covering"] > 300 || rows["scan"] < 3000 {
 		t.Errorf("rows read for groups: %v; want those of a user, and all", rows)
+	}
+}
+
+// bucketsAreFewRows sees that a day of readings is a row each, or one for each hour, or one or two.
+func bucketsAreFewRows(t *testing.T, r *loadtest.Result) {
+	rows := rowsOf(t, r, "day of a device")
+	if rows["a record a point"] < 50 || rows["buckets of an hour"] > 26 || rows["buckets of an hour"] < 10 || rows["buckets of a day"] > 3 {
+		t.Errorf("rows read for a day: %v; want some hundred, one for each hour, and one or two", rows)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
@@ -28,6 +29,12 @@ type Schema struct {
 
 	// Keep is for how long points are kept after the span of their bucket; 0 is for ever. They vanish with their bucket.
 	Keep time.Duration
+
+	// Unique keeps one point of a series at a time, by the millisecond: Append of another one is ErrExists, and adds none
+	// of its span. So an append whose outcome is unknown may be sent again. Points that are later than all of their span
+	// cost no more by it; for others, all points of the span are read. All programs must say it, with the same Most. A
+	// bucket with as many bytes as a record may have is ErrTooLarge then; Most must be small enough.
+	Unique bool
 }
 
 // A Collection holds the points of any number of series. It is for any number of goroutines, and programs.
@@ -55,6 +62,7 @@ type end struct {
 	part    int64
 	points  int          // which were in the bucket then
 	version repo.Version // of the bucket then, zero where others append, too
+	latest  int64        // where points are unique: the time of the last one in the span then
 }
 
 // A place is the bucket of a time.
@@ -73,7 +81,7 @@ func Open[P Point](ctx context.Context, store *repo.Store, schema Schema, opts .
 	}
 	if schema.Span < time.Millisecond || schema.Span%time.Millisecond != 0 || schema.Most < 0 || schema.Keep < 0 {
 		err := fmt.Errorf("a span of %s with %d points, kept for %s; the span has whole milliseconds, and none is below 0: %w", schema.Span, schema.Most, schema.Keep, repo.ErrSchema)
-		return nil, &repo.Error{Op: "open", Collection: schema.Collection, Err: err}
+		return nil, (&Collection[P]{schema: schema}).failed("open", err)
 	}
 	r, err := repo.Open[bucket[P]](ctx, store, repo.Schema{
 		Collection: schema.Collection, Partition: []string{"series"}, Sort: []string{"-start", "-part"},
@@ -82,6 +90,11 @@ func Open[P Point](ctx context.Context, store *repo.Store, schema Schema, opts .
 		return nil, err
 	}
 	return &Collection[P]{buckets: r, schema: schema, ends: map[place]end{}}, nil
+}
+
+// failed returns an error of a call.
+func (c *Collection[P]) failed(op string, err error) error {
+	return &repo.Error{Op: op, Collection: c.schema.Collection, Err: err}
 }
 
 // Append adds points to a series. Points of one span are added together or not at all, if they are no more than Most.
@@ -95,6 +108,10 @@ func (c *Collection[P]) Append(ctx context.Context, series string, points ...P) 
 	}
 	var errs []error
 	for start, list := range byStart {
+		if c.schema.Unique && haveTwins(list, nil) {
+			errs = append(errs, c.failed("append", errTwin))
+			continue
+		}
 		for len(list) > 0 {
 			n := min(len(list), c.schema.Most)
 			errs = append(errs, c.add(ctx, place{series, start}, list[:n]))
@@ -117,11 +134,11 @@ var errFull = errors.New("the bucket is full")
 // written since the last append, a patch on that condition does, which need not look at the points that are there.
 func (c *Collection[P]) add(ctx context.Context, at place, points []P) error {
 	last := c.end(at)
-	mine := !last.version.IsZero() && last.points+len(points) <= c.schema.Most
+	mine := !last.version.IsZero() && last.points+len(points) <= c.schema.Most && (!c.schema.Unique || earliest(points) > last.latest)
 	if mine {
 		v, err := c.buckets.PatchIf(ctx, c.key(at, last.part), last.version, push(points))
 		if err == nil {
-			c.remember(at, end{last.part, last.points + len(points), v})
+			c.remember(at, end{last.part, last.points + len(points), v, latest(points)})
 			return nil
 		}
 		stale := errors.Is(err, repo.ErrConflict) || errors.Is(err, repo.ErrNotFound) || errors.Is(err, repo.ErrTooLarge)
@@ -129,10 +146,15 @@ func (c *Collection[P]) add(ctx context.Context, at place, points []P) error {
 			return err
 		}
 	}
-	for part := last.part; ; part++ { // a full one stays full
-		b, err := c.update(ctx, at, part, points)
+	part := last.part
+	if c.schema.Unique {
+		part = 0 // any of them may have a twin
+	}
+	newest := int64(math.MinInt64)
+	for ; ; part++ { // a full one stays full
+		b, err := c.update(ctx, at, part, points, &newest)
 		if err == nil {
-			now := end{part, len(b.Points), b.Version}
+			now := end{part, len(b.Points), b.Version, max(newest, latest(points))}
 			if mine { // and was not
 				now.version = repo.Version{}
 			}
@@ -156,17 +178,22 @@ func push[P Point](points []P) repo.Edit {
 	return repo.Push("points", 0, list...)
 }
 
-// update adds points to a part of a bucket, which it makes if it is not there, or is errFull.
-func (c *Collection[P]) update(ctx context.Context, at place, part int64, points []P) (bucket[P], error) {
+// update adds points to a part of a bucket, which it makes if it is not there, or is errFull. Newest becomes the time of
+// the last one of those that are there, if that is later.
+func (c *Collection[P]) update(ctx context.Context, at place, part int64, points []P, newest *int64) (bucket[P], error) {
 	for {
 		b, err := c.buckets.Update(ctx, c.key(at, part), func(b *bucket[P]) error {
+			if c.schema.Unique && haveTwins(points, b.Points) {
+				return errTwin
+			}
+			*newest = max(*newest, latest(b.Points))
 			if len(b.Points)+len(points) > c.schema.Most {
 				return errFull
 			}
 			b.Points = append(b.Points, points...)
 			return nil
 		})
-		if errors.Is(err, repo.ErrTooLarge) {
+		if errors.Is(err, repo.ErrTooLarge) && !c.schema.Unique {
 			return b, errFull // by bytes
 		}
 		if !errors.Is(err, repo.ErrNotFound) || errors.Is(err, repo.ErrUnknownOutcome) {

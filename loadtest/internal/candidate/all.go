@@ -10,6 +10,9 @@ func (c *Candidate) All(ctx context.Context, at int) iter.Seq2[map[string]any, e
 	if f := c.forests[at]; f != nil {
 		return f.all(ctx)
 	}
+	if s := c.shelves[at]; s != nil {
+		return s.all(ctx)
+	}
 	return func(yield func(map[string]any, error) bool) {
 		for chunk, err := range c.repos[at].Walk(ctx, "") {
 			if err != nil {

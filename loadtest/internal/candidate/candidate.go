@@ -37,6 +37,12 @@ func (c *Candidate) isEmpty(ctx context.Context, at int) (bool, error) {
 		}
 		return true, nil
 	}
+	if s := c.shelves[at]; s != nil {
+		for _, err := range s.All(ctx) {
+			return false, err
+		}
+		return true, nil
+	}
 	for chunk, err := range c.repos[at].Walk(ctx, "") {
 		if err != nil || len(chunk.Items) > 0 {
 			return false, err
@@ -64,8 +70,9 @@ type Candidate struct {
 	Seen *oracle.Oracle // what was written and answered; nil is not looked at
 
 	names   [][]string                   // of the collections in the store, by collection
-	repos   []*repo.Repo[map[string]any] // by collection, nil where there are trees
+	repos   []*repo.Repo[map[string]any] // by collection, nil where there are trees or series
 	forests []*forest                    // by collection, nil where there are none
+	shelves []*shelf                     // by collection, nil where it is not kept as series
 }
 
 // New returns a candidate that nothing is known of. Where there are
@@ -78,6 +85,9 @@ func New(w *workload.Workload, s *store.Store, m *workload.Model, where string) 
 func (c *Candidate) Missing(w *workload.Workload) string {
 	var reasons []string
 	for i, s := range c.Model.Schemas {
+		if in := c.Model.Series[i]; in != nil {
+			s = in.Buckets(s.Collection)
+		}
 		err := repo.Check[map[string]any](c.Store.Facts, s)
 		if f := c.Model.Forests[i]; f != nil {
 			err = tree.Check[tree.Inspected](c.Store.Facts, *f)
@@ -124,7 +134,7 @@ func (c *Candidate) Open(ctx context.Context, w *workload.Workload, prefix strin
 
 // Take takes the collections that an earlier run kept.
 func (c *Candidate) Take(ctx context.Context, w *workload.Workload, k store.Kept) error {
-	c.repos, c.forests, c.Names, c.names = nil, nil, nil, nil
+	c.repos, c.forests, c.shelves, c.Names, c.names = nil, nil, nil, nil, nil
 	for _, of := range w.Collections {
 		names, err := c.openOne(ctx, of, k.Space)
 		if err != nil {
@@ -139,21 +149,25 @@ func (c *Candidate) Take(ctx context.Context, w *workload.Workload, k store.Kept
 // openOne makes a collection, and returns the names that it takes in the store.
 func (c *Candidate) openOne(ctx context.Context, of *workload.Collection, prefix string) (names []string, err error) {
 	var f *forest
+	var sh *shelf
 	var r *repo.Repo[map[string]any]
 	names = []string{prefix + of.Schema.Collection}
-	if schema := c.Model.Forests[of.At]; schema != nil {
+	switch schema := c.Model.Forests[of.At]; {
+	case schema != nil:
 		trees := *schema
 		trees.Collection = names[0]
 		names = append(names, names[0]+workload.GuardsSuffix)
 		f, err = openForest(ctx, c.Store.Repo, of, trees)
-	} else {
+	case c.Model.Series[of.At] != nil:
+		sh, err = openShelf(ctx, c.Store.Repo, of, c.Model, names[0])
+	default:
 		s := c.Model.Schemas[of.At]
 		if s.Collection = names[0]; s.With != "" {
 			s.With = prefix + s.With
 		}
 		r, err = repo.Open[map[string]any](ctx, c.Store.Repo, s)
 	}
-	c.repos, c.forests = append(c.repos, r), append(c.forests, f)
+	c.repos, c.forests, c.shelves = append(c.repos, r), append(c.forests, f), append(c.shelves, sh)
 	return names, err
 }
 
@@ -210,7 +224,7 @@ func (c *Candidate) Plan(w *workload.Workload, sample func(at int) operation.Cal
 
 // Unindexed says why no index answers a call, "" if one does, and whether the model reads every record then.
 func (c *Candidate) Unindexed(k *operation.Call) (why string, scans bool) {
-	if k.Key != nil || k.Record != nil || k.Parts != nil {
+	if k.Key != nil || k.Record != nil || k.Parts != nil || c.shelves[k.Q.Collection.At] != nil {
 		return "", false
 	}
 	err := c.explain(k.Q, k)

@@ -59,6 +59,10 @@ func (c *Candidate) do(ctx context.Context, k *operation.Call, keep bool) (opera
 		err := f.do(ctx, k, &g)
 		return g.Answer, err
 	}
+	if s := c.shelves[k.Q.Collection.At]; s != nil {
+		err := s.do(ctx, k, &g)
+		return g.Answer, err
+	}
 	var err error
 	switch k.Q.Kind {
 	case "insert":

@@ -134,15 +134,20 @@ func (x *part) load(ctx context.Context, w *workload.Workload, tables []*generat
 			x.step.Add(1)
 		})
 		err := error(nil)
-		f := x.c.forests[x.col.At]
-		if f == nil {
-			err = x.insert(ctx, records, pause)
-		} else {
+		f, s := x.c.forests[x.col.At], x.c.shelves[x.col.At]
+		switch {
+		case f != nil:
 			x.n, err = f.load(ctx, x.interrupted(records, pause))
+		case s != nil:
+			err = x.inPieces(ctx, records, pause, s.load)
+		default:
+			err = x.inPieces(ctx, records, pause, x.c.repos[x.col.At].InsertAll)
 		}
 		switch {
 		case f != nil && errors.Is(err, repo.ErrTooLarge):
 			x.c.Lacks = x.col.Schema.Collection + ": " + strings.TrimSuffix(reason(err), ": "+repo.ErrTooLarge.Error())
+		case s != nil && errors.Is(err, repo.ErrTooLarge):
+			x.c.Lacks = s.noRoom()
 		case err != nil:
 			x.err = cmp.Or(ctx.Err(), refused(w, x.col, x.lines, err)) // interrupted is nobody's fault
 		case x.n != x.total:
@@ -151,13 +156,13 @@ func (x *part) load(ctx context.Context, w *workload.Workload, tables []*generat
 	}
 }
 
-// insert inserts the records, with a pause after the first piece.
-func (x *part) insert(ctx context.Context, records iter.Seq2[map[string]any, error], pause func() bool) error {
+// inPieces loads the records, with a pause after the first piece.
+func (x *part) inPieces(ctx context.Context, records iter.Seq2[map[string]any, error], pause func() bool, load func(context.Context, iter.Seq2[map[string]any, error]) (int, error)) error {
 	next, stop := iter.Pull2(records)
 	defer stop()
 	for _, most := range []int{x.first, math.MaxInt} {
 		x.lines = x.lines[:0]
-		n, err := x.c.repos[x.col.At].InsertAll(ctx, func(yield func(map[string]any, error) bool) {
+		n, err := load(ctx, func(yield func(map[string]any, error) bool) {
 			for range most {
 				rec, err, more := next()
 				if err == nil && more {

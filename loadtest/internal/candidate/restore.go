@@ -14,7 +14,7 @@ import (
 )
 
 // Restore makes the records those that were loaded: what came is removed, and what changed or is gone is inserted again.
-// Trees are not restored.
+// Trees are not restored. Series that are not as they were loaded are removed, and appended again.
 func (c *Candidate) Restore(ctx context.Context, w *workload.Workload, tables []*generate.Table) error {
 	for _, col := range w.Collections {
 		if c.forests[col.At] != nil {
@@ -51,6 +51,9 @@ func (c *Candidate) restore(ctx context.Context, w *workload.Workload, col *work
 			key = append(key, rec[f])
 		}
 		wrong = append(wrong, key)
+	}
+	if s := c.shelves[col.At]; s != nil {
+		return s.restore(ctx, w, tables, wrong, missing)
 	}
 	r := c.repos[col.At]
 	if _, err := r.DeleteAll(ctx, nothingFails(slices.Values(wrong))); err != nil {

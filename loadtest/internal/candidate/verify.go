@@ -11,7 +11,7 @@ import (
 	"github.com/polystore/polystore/repo"
 )
 
-// Verify makes sure that the indexes of a candidate agree with its records, and that its trees are whole.
+// Verify makes sure that the indexes of a candidate agree with its records, and that its trees and series are whole.
 func (c *Candidate) Verify(ctx context.Context) error {
 	wrong, err := c.disagreeing(ctx, c.Names)
 	switch {
@@ -27,6 +27,14 @@ func (c *Candidate) Verify(ctx context.Context) error {
 			continue
 		}
 		if err := f.verify(ctx, c.Label); err != nil {
+			return err
+		}
+	}
+	for _, s := range c.shelves {
+		if s == nil {
+			continue
+		}
+		if err := s.verify(ctx, c.Label); err != nil {
 			return err
 		}
 	}

@@ -18,6 +18,9 @@ const (
 	MaxLevels  = 10_000    // of a subtree
 	MaxPayload = 512 << 10 // bytes of a generated value; a record has at most MaxLine
 
+	BucketPoints = 1000 // of a series, where the model does not say how many
+	MaxSpan      = 10 * 365 * 24 * time.Hour
+
 	MinTTL = time.Hour // so that nothing expires during a run, in one candidate and not yet in another
 	MaxTTL = 10 * 365 * 24 * time.Hour
 )

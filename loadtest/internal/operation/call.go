@@ -35,7 +35,7 @@ type Call struct {
 	To     string // the node below which another one is transplanted
 
 	Checked bool        // what it answers is checked
-	Conds   []Condition // of what it finds, where it is checked
+	Conds   []Condition // of what it finds, where it is checked or of series
 
 	from   int                   // number of the record of the data that it is for
 	sets   []workload.Assignment // what it sets

@@ -14,9 +14,9 @@ type Condition struct {
 	Values []any
 }
 
-// condition notes a condition of a call that is checked.
+// condition notes a condition of a call that is checked, or that a model answers by series.
 func (k *Call) condition(way, field string, values ...any) {
-	if k.Checked {
+	if k.Checked || k.Q.Collection.InSeries {
 		k.Conds = append(k.Conds, Condition{way, field, values})
 	}
 }

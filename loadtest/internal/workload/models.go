@@ -32,7 +32,7 @@ func (w *Workload) readModels(d *document.File, m *document.Mapping) {
 }
 
 func (w *Workload) baseModel(name string) *Model {
-	mo := &Model{Name: name}
+	mo := &Model{Name: name, Series: make([]*Series, len(w.Collections))}
 	for _, c := range w.Collections {
 		s := c.Schema
 		s.Indexes = slices.Clone(s.Indexes)
@@ -74,6 +74,7 @@ func (w *Workload) readModel(d *document.File, m *document.Mapping) {
 
 // checkModel reports what the library finds wrong with a model.
 func (w *Workload) checkModel(d *document.File, at document.Place, mo *Model) {
+	w.checkAllSeries(d, at, mo)
 	for i, f := range mo.Forests {
 		if f != nil {
 			checkForest(d, at, *f)
@@ -168,6 +169,9 @@ func (w *Workload) readModelCollections(d *document.File, m *document.Mapping, m
 		covers := cm.Texts("covers")
 		checkCovers(d, cm, covers)
 		mo.change(c.At, covers, readKind(d, cm))
+		if x := cm.Get("series"); x != nil {
+			mo.Series[c.At] = readSeries(d, x, cm.What)
+		}
 		cm.Done()
 	}
 }

@@ -42,14 +42,15 @@ type Workload struct {
 
 // A Collection is a base schema and where its records come from.
 type Collection struct {
-	At     int // index in Workload.collections
-	place  document.Place
-	Schema repo.Schema
-	Tree   *Tree         // nil if its records are no nodes of trees
-	TTL    time.Duration // after which a record expires that nobody renews; 0 is never
-	Data   Source
-	Needs  map[string]bool // fields whose values queries and other collections draw from
-	Keys   [][]string      // the key fields, as declared and in each model that has other ones
+	At       int // index in Workload.collections
+	place    document.Place
+	Schema   repo.Schema
+	Tree     *Tree         // nil if its records are no nodes of trees
+	TTL      time.Duration // after which a record expires that nobody renews; 0 is never
+	Data     Source
+	Needs    map[string]bool // fields whose values queries and other collections draw from
+	InSeries bool            // a model keeps it as series
+	Keys     [][]string      // the key fields, as declared and in each model that has other ones
 }
 
 // A Model is one way to lay out all collections.
@@ -59,6 +60,7 @@ type Model struct {
 	Scan    bool           // queries that no index answers read every record
 	Schemas []repo.Schema  // by collection
 	Forests []*tree.Schema // by collection, nil where there are no trees
+	Series  []*Series      // by collection, nil where the model keeps records
 	KeyAt   []int          // by collection: which of its Keys the model has
 }
 

@@ -261,6 +261,7 @@ func TestModelsOfAFile(t *testing.T) {
 func FuzzWorkload(f *testing.F) {
 	f.Add([]byte(testload.Small))
 	f.Add([]byte(testload.Trees))
+	f.Add([]byte(testload.Series))
 	for _, text := range []string{"", "a", "- a", "a: &a [*a]", "? [a]\n: b", "{", "collections: [{}]", "queries: [{name: 1}]", "\xef\xbb\xbfa: b", "a: |\n  b\n", "<<: {a: 1}"} {
 		f.Add([]byte(text))
 	}
