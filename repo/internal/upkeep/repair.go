@@ -63,7 +63,7 @@ func (c *Keeper) rewrite(ctx context.Context, k *store.Call, key driver.Key, key
 			return failure.OfKey(key, err)
 		}
 		writes := []commit.Write{{By: c.Writer, Verb: commit.DoUpdate, Change: change.Change{Key: key, KeyVals: keyVals}}}
-		if err := c.learn(ctx, k, writes, row, &since); err != nil {
+		if err := learn(ctx, k, writes, row, &since); err != nil {
 			return err
 		}
 		row = nil
@@ -88,11 +88,12 @@ func (c *Keeper) rewrite(ctx context.Context, k *store.Call, key driver.Key, key
 const readFor = time.Minute
 
 // learn lets a write know what is there: row, unless that is nil or was read long ago. Since is a time before it was read.
-func (c *Keeper) learn(ctx context.Context, k *store.Call, writes []commit.Write, row *driver.Row, since *time.Time) error {
+func learn(ctx context.Context, k *store.Call, writes []commit.Write, row *driver.Row, since *time.Time) error {
+	w := &writes[0]
 	if row != nil && time.Since(*since) < readFor {
-		return writes[0].Learn(c.Writer, k, row, nil)
+		return w.Learn(w.By, k, row, nil)
 	}
-	*since = c.Clock()
+	*since = w.By.Clock()
 	return commit.ReadOld(ctx, k, writes, false)
 }
 
