@@ -34,6 +34,9 @@ func (r *run) describe(ctx context.Context, c *candidate.Candidate) error {
 	layout := []any{c.Model.Schemas, c.Model.Forests}
 	for _, of := range r.w.Collections {
 		layout = append(layout, of.TTL)
+		for _, j := range c.Model.Copies[of.At] {
+			layout = append(layout, j.Field, j.From.Schema.Collection, j.Take)
+		}
 	}
 	text, err := json.Marshal(layout)
 	if err != nil {
@@ -131,7 +134,7 @@ func (r *run) take(ctx context.Context, c *candidate.Candidate, k *store.Kept) (
 func (r *run) stored(ctx context.Context, c *candidate.Candidate) (string, error) {
 	var all []string
 	for _, of := range r.w.Collections {
-		sum, err := compare.ContentsOf(c.All(ctx, of.At))
+		sum, err := compare.ContentsOf(c.Stored(ctx, of.At))
 		if err != nil {
 			return "", err
 		}

@@ -332,6 +332,7 @@ var structural = map[string]struct {
 	"places":    {[]string{"--records", "3000"}, nearIsLess},
 	"shop":      {[]string{"--records", "2000"}, stepsAreTold},
 	"bookmarks": {[]string{"--records", "3000"}, groupsLieTogether},
+	"authors":   {[]string{"--records", "3000"}, copiesAreRead},
 
 	"ycsb-a": {}, "ycsb-b": {}, "ycsb-c": {}, "ycsb-f": {}, // one model and one store, of which nothing follows
 	"ycsb-d": {[]string{"--records", "2000"}, newestAreThere},
@@ -396,6 +397,20 @@ func groupsLieTogether(t *testing.T, r *loadtest.Result) {
 	rows := rowsOf(t, r, "sites of a user")
 	if rows["covering"] > 300 || rows["scan"] < 3000 {
 		t.Errorf("rows read for groups: %v; want those of a user, and all", rows)
+	}
+}
+
+// copiesAreRead sees that copies save the second request of a read, and that a rename costs more with them.
+func copiesAreRead(t *testing.T, r *loadtest.Result) {
+	trips, requests := map[string]float64{}, map[string]float64{}
+	for _, c := range r.Candidates {
+		trips[c.Model], requests[c.Model] = c.Queries[0].TripsEach, c.Queries[2].RequestsEach
+		if c.Failures > 0 {
+			t.Errorf("%s: %d failures, the first: %s", c.Name, c.Failures, c.Failure)
+		}
+	}
+	if trips["copies"] >= trips["join"] || requests["copies"] <= requests["join"] {
+		t.Errorf("trips of a read %v, requests of a rename %v; want less with copies, and more", trips, requests)
 	}
 }
 

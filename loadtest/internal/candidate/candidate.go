@@ -66,6 +66,7 @@ type Candidate struct {
 	names   [][]string                   // of the collections in the store, by collection
 	repos   []*repo.Repo[map[string]any] // by collection, nil where there are trees
 	forests []*forest                    // by collection, nil where there are none
+	copied  copied
 }
 
 // New returns a candidate that nothing is known of. Where there are
@@ -119,18 +120,21 @@ func (c *Candidate) Open(ctx context.Context, w *workload.Workload, prefix strin
 		}
 		c.Names, c.names = append(c.Names, names...), append(c.names, names)
 	}
-	return nil
+	return c.declare(w)
 }
 
 // Take takes the collections that an earlier run kept.
 func (c *Candidate) Take(ctx context.Context, w *workload.Workload, k store.Kept) error {
-	c.repos, c.forests, c.Names, c.names = nil, nil, nil, nil
+	c.repos, c.forests, c.copied, c.Names, c.names = nil, nil, copied{}, nil, nil
 	for _, of := range w.Collections {
 		names, err := c.openOne(ctx, of, k.Space)
 		if err != nil {
 			return err
 		}
 		c.Names, c.names = append(c.Names, names...), append(c.names, names)
+	}
+	if err := c.declare(w); err != nil {
+		return err
 	}
 	c.Kept, c.Taken, c.Loaded = k, true, k.Took
 	return nil
@@ -141,6 +145,7 @@ func (c *Candidate) openOne(ctx context.Context, of *workload.Collection, prefix
 	var f *forest
 	var r *repo.Repo[map[string]any]
 	names = []string{prefix + of.Schema.Collection}
+	c.copied.sources, c.copied.targets = append(c.copied.sources, nil), append(c.copied.targets, nil)
 	if schema := c.Model.Forests[of.At]; schema != nil {
 		trees := *schema
 		trees.Collection = names[0]
@@ -151,7 +156,7 @@ func (c *Candidate) openOne(ctx context.Context, of *workload.Collection, prefix
 		if s.Collection = names[0]; s.With != "" {
 			s.With = prefix + s.With
 		}
-		r, err = repo.Open[map[string]any](ctx, c.Store.Repo, s)
+		r, names, err = c.openCopied(ctx, of, s)
 	}
 	c.repos, c.forests = append(c.repos, r), append(c.forests, f)
 	return names, err

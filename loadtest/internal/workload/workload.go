@@ -59,6 +59,7 @@ type Model struct {
 	Scan    bool           // queries that no index answers read every record
 	Schemas []repo.Schema  // by collection
 	Forests []*tree.Schema // by collection, nil where there are no trees
+	Copies  [][]Join       // by collection: what its records have of others
 	KeyAt   []int          // by collection: which of its Keys the model has
 }
 
