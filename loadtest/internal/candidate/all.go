@@ -7,7 +7,7 @@ import (
 
 // All yields the records of a collection in no order, without copies. Those of trees say where in their tree they are.
 func (c *Candidate) All(ctx context.Context, at int) iter.Seq2[map[string]any, error] {
-	return c.showing(at, nil, c.Stored(ctx, at))
+	return c.copied.showing(at, nil, c.Stored(ctx, at))
 }
 
 // Stored yields the records with the copies that the model keeps in them.

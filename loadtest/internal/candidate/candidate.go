@@ -72,7 +72,7 @@ type Candidate struct {
 // New returns a candidate that nothing is known of. Where there are
 // several stores its label names its own.
 func New(w *workload.Workload, s *store.Store, m *workload.Model, where string) *Candidate {
-	return &Candidate{Store: s, Model: m, Label: m.Name + where, Records: -1, Probes: make([]probe, len(w.Queries))}
+	return &Candidate{Store: s, Model: m, Label: m.Name + where, Records: -1, Probes: make([]probe, len(w.Queries)), copied: copied{model: m}}
 }
 
 // Missing returns why the store cannot have the model, or "".
@@ -120,12 +120,12 @@ func (c *Candidate) Open(ctx context.Context, w *workload.Workload, prefix strin
 		}
 		c.Names, c.names = append(c.Names, names...), append(c.names, names)
 	}
-	return c.declare(w)
+	return c.copied.declare(w, c.Seen, c.Store.Facts)
 }
 
 // Take takes the collections that an earlier run kept.
 func (c *Candidate) Take(ctx context.Context, w *workload.Workload, k store.Kept) error {
-	c.repos, c.forests, c.copied, c.Names, c.names = nil, nil, copied{}, nil, nil
+	c.repos, c.forests, c.copied, c.Names, c.names = nil, nil, copied{model: c.Model}, nil, nil
 	for _, of := range w.Collections {
 		names, err := c.openOne(ctx, of, k.Space)
 		if err != nil {
@@ -133,7 +133,7 @@ func (c *Candidate) Take(ctx context.Context, w *workload.Workload, k store.Kept
 		}
 		c.Names, c.names = append(c.Names, names...), append(c.names, names)
 	}
-	if err := c.declare(w); err != nil {
+	if err := c.copied.declare(w, c.Seen, c.Store.Facts); err != nil {
 		return err
 	}
 	c.Kept, c.Taken, c.Loaded = k, true, k.Took
@@ -156,7 +156,7 @@ func (c *Candidate) openOne(ctx context.Context, of *workload.Collection, prefix
 		if s.Collection = names[0]; s.With != "" {
 			s.With = prefix + s.With
 		}
-		r, names, err = c.openCopied(ctx, of, s)
+		r, names, err = c.copied.open(ctx, c.Store.Repo, of, s)
 	}
 	c.repos, c.forests = append(c.repos, r), append(c.forests, f)
 	return names, err

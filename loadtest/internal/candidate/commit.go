@@ -31,7 +31,7 @@ func (c *Candidate) commit(ctx context.Context, r *repo.Repo[map[string]any], k 
 			in.Patch(part.KeyIn(c.Model), part.Edits...)
 		}
 	}
-	follow := c.changed(g, k)
+	follow := c.copied.changed(g, k)
 	if err := g.Commit(ctx); err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/polystore/polystore/loadtest/internal/format"
 	"github.com/polystore/polystore/loadtest/internal/generate"
 	"github.com/polystore/polystore/loadtest/internal/operation"
+	"github.com/polystore/polystore/loadtest/internal/oracle"
 	"github.com/polystore/polystore/loadtest/internal/value"
 	"github.com/polystore/polystore/loadtest/internal/workload"
 	"github.com/polystore/polystore/repo"
@@ -23,42 +24,43 @@ type (
 	target = copies.Target[map[string]any]
 )
 
-// copied are the collections of a model that keeps copies of fields.
+// copied are the copies of fields that a model keeps, on a store.
 type copied struct {
+	model   *workload.Model
 	sources []*source // by collection, nil of which nobody has copies
 	targets []*target // by collection, nil where there are no copies
 }
 
-// openCopied opens a collection that has copies, or of which others have some, and returns the names that it takes in the
+// open opens a collection that has copies, or of which others have some, and returns the names that it takes in the
 // store.
-func (c *Candidate) openCopied(ctx context.Context, of *workload.Collection, s repo.Schema) (r *repo.Repo[map[string]any], names []string, err error) {
+func (c *copied) open(ctx context.Context, store *repo.Store, of *workload.Collection, s repo.Schema) (r *repo.Repo[map[string]any], names []string, err error) {
 	names = []string{s.Collection}
 	switch {
-	case len(c.Model.Copies[of.At]) > 0:
-		t, err := copies.OpenTarget(ctx, c.Store.Repo, s, c.identified(of))
+	case len(c.model.Copies[of.At]) > 0:
+		t, err := copies.OpenTarget(ctx, store, s, c.identified(of))
 		if err != nil {
 			return nil, nil, err
 		}
-		if c.Store.Facts.Scope < driver.ScopeStore {
+		if store.Facts().Scope < driver.ScopeStore {
 			names = append(names, s.Collection+workload.ConfirmSuffix)
 		}
-		c.copied.targets[of.At] = t
+		c.targets[of.At] = t
 		return t.Records(), names, nil
-	case c.Model.IsCopied(of):
-		from, err := copies.OpenSource(ctx, c.Store.Repo, s, c.identified(of))
+	case c.model.IsCopied(of):
+		from, err := copies.OpenSource(ctx, store, s, c.identified(of))
 		if err != nil {
 			return nil, nil, err
 		}
-		c.copied.sources[of.At] = from
+		c.sources[of.At] = from
 		return from.Records(), append(names, s.Collection+workload.DueSuffix), nil
 	}
-	r, err = repo.Open[map[string]any](ctx, c.Store.Repo, s)
+	r, err = repo.Open[map[string]any](ctx, store, s)
 	return r, names, err
 }
 
 // identified returns what tells the key and the version of a record. One that is no record yet has the key of empty values.
-func (c *Candidate) identified(of *workload.Collection) func(*map[string]any) (repo.Key, repo.Version) {
-	fields := of.Keys[c.Model.KeyAt[of.At]]
+func (c *copied) identified(of *workload.Collection) func(*map[string]any) (repo.Key, repo.Version) {
+	fields := of.Keys[c.model.KeyAt[of.At]]
 	return func(rec *map[string]any) (repo.Key, repo.Version) {
 		key := make(repo.Key, len(fields))
 		for i, f := range fields {
@@ -73,12 +75,12 @@ func (c *Candidate) identified(of *workload.Collection) func(*map[string]any) (r
 	}
 }
 
-// declare says what copies the collections have, once all are open.
-func (c *Candidate) declare(w *workload.Workload) error {
+// declare says what copies the collections have, once all are open, and to what checks answers that they may be behind.
+func (c *copied) declare(w *workload.Workload, seen *oracle.Oracle, facts driver.Facts) error {
 	for _, of := range w.Collections {
-		for i := range c.Model.Copies[of.At] {
-			j := &c.Model.Copies[of.At][i]
-			err := copies.Declare(c.copied.targets[of.At], c.copied.sources[j.From.At], copies.Rule[map[string]any, map[string]any]{
+		for i := range c.model.Copies[of.At] {
+			j := &c.model.Copies[of.At][i]
+			err := copies.Declare(c.targets[of.At], c.sources[j.From.At], copies.Rule[map[string]any, map[string]any]{
 				By:   []string{j.Field},
 				Refs: func(rec *map[string]any) []repo.Key { return referred(*rec, j) },
 				Copy: func(_ context.Context, rec *map[string]any, from []*map[string]any) error {
@@ -88,13 +90,13 @@ func (c *Candidate) declare(w *workload.Workload) error {
 			})
 			if errors.Is(err, repo.ErrNoIndex) {
 				return failure.Faults{{File: w.File, Line: j.Place.Line, Column: j.Place.Column,
-					Text: fmt.Sprintf("model %s: nothing finds the records of %s that have copies of one of %s: %s", c.Model.Name, of.Schema.Collection, j.From.Schema.Collection, reason(err))}}
+					Text: fmt.Sprintf("model %s: nothing finds the records of %s that have copies of one of %s: %s", c.model.Name, of.Schema.Collection, j.From.Schema.Collection, reason(err))}}
 			}
 			if err != nil {
 				return err
 			}
-			if c.Store.Facts.Scope < driver.ScopeStore {
-				c.Seen.Behind(of)
+			if facts.Scope < driver.ScopeStore {
+				seen.Behind(of)
 			}
 		}
 	}
@@ -126,19 +128,19 @@ type writer interface {
 	Update(ctx context.Context, key repo.Key, fn func(*map[string]any) error) (map[string]any, error)
 }
 
-// writeCopied sends an operation that fills copies, or after which copies must follow. These follow before it ends: by the
+// write sends an operation that fills copies, or after which copies must follow. These follow before it ends: by the
 // commit where the store can do that, else by FollowOne. It is false for other operations.
-func (c *Candidate) writeCopied(ctx context.Context, k *operation.Call) (bool, error) {
-	at, key := k.Q.Collection.At, k.KeyIn(c.Model)
+func (c *copied) write(ctx context.Context, k *operation.Call) (bool, error) {
+	at, key := k.Q.Collection.At, k.KeyIn(c.model)
 	switch {
 	case !k.Q.Writes():
 		return false, nil
-	case c.Model.Fills(k.Q):
-		return true, writeBy(ctx, c.copied.targets[at], k, key)
-	case !c.Model.Copied(k.Q):
+	case c.model.Fills(k.Q):
+		return true, writeBy(ctx, c.targets[at], k, key)
+	case !c.model.Copied(k.Q):
 		return false, nil
 	}
-	from := c.copied.sources[at]
+	from := c.sources[at]
 	if k.Q.Kind == "insert" {
 		key, _ = c.identified(k.Q.Collection)(&k.Record)
 	}
@@ -171,13 +173,13 @@ func writeBy(ctx context.Context, to writer, k *operation.Call, key repo.Key) er
 }
 
 // changed adds to a group that copies are due, if one of its writes makes them so, and returns what lets them follow.
-func (c *Candidate) changed(g *repo.Group, k *operation.Call) (follow func(ctx context.Context) error) {
-	from := c.copied.sources[k.Q.Collection.At]
+func (c *copied) changed(g *repo.Group, k *operation.Call) (follow func(ctx context.Context) error) {
+	from := c.sources[k.Q.Collection.At]
 	var keys []repo.Key
 	for i := range k.Parts {
-		if part := &k.Parts[i]; c.Model.Copied(part.Q) {
-			keys = append(keys, part.KeyIn(c.Model))
-			from.Changed(g, part.KeyIn(c.Model))
+		if part := &k.Parts[i]; c.model.Copied(part.Q) {
+			keys = append(keys, part.KeyIn(c.model))
+			from.Changed(g, part.KeyIn(c.model))
 		}
 	}
 	return func(ctx context.Context) error {
@@ -191,8 +193,8 @@ func (c *Candidate) changed(g *repo.Group, k *operation.Call) (follow func(ctx c
 }
 
 // filled yields records as the model keeps them: with their copies, of the data.
-func (c *Candidate) filled(of *workload.Collection, tables []*generate.Table, records iter.Seq2[map[string]any, error]) iter.Seq2[map[string]any, error] {
-	list := c.Model.Copies[of.At]
+func (c *copied) filled(of *workload.Collection, tables []*generate.Table, records iter.Seq2[map[string]any, error]) iter.Seq2[map[string]any, error] {
+	list := c.model.Copies[of.At]
 	if len(list) == 0 {
 		return records
 	}
@@ -221,9 +223,9 @@ func (c *Candidate) filled(of *workload.Collection, tables []*generate.Table, re
 	}
 }
 
-// followAll brings all copies up to date that operations left due which failed, or were cut off.
-func (c *Candidate) followAll(ctx context.Context) error {
-	for _, from := range c.copied.sources {
+// follow brings all copies up to date that operations left due which failed, or were cut off.
+func (c *copied) follow(ctx context.Context) error {
+	for _, from := range c.sources {
 		if from == nil {
 			continue
 		}
@@ -234,12 +236,12 @@ func (c *Candidate) followAll(ctx context.Context) error {
 	return nil
 }
 
-// verifyCopies makes sure that no copy differs from its source.
-func (c *Candidate) verifyCopies(ctx context.Context) error {
-	if err := c.followAll(ctx); err != nil {
+// verify makes sure that no copy differs from its source.
+func (c *copied) verify(ctx context.Context, label string) error {
+	if err := c.follow(ctx); err != nil {
 		return err
 	}
-	for at, to := range c.copied.targets {
+	for at, to := range c.targets {
 		if to == nil {
 			continue
 		}
@@ -252,7 +254,7 @@ func (c *Candidate) verifyCopies(ctx context.Context) error {
 		}
 		if len(differ) > 0 {
 			return &failure.WrongAnswers{Text: fmt.Sprintf("after the run copies differ from their sources in %s of %s of %s; the first is %s",
-				format.Plural(len(differ), "record"), c.Model.Schemas[at].Collection, c.Label, differ[0])}
+				format.Plural(len(differ), "record"), c.model.Schemas[at].Collection, label, differ[0])}
 		}
 	}
 	return nil

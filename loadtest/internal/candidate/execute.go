@@ -60,7 +60,7 @@ func (c *Candidate) do(ctx context.Context, k *operation.Call, keep bool) (opera
 		err := f.do(ctx, k, &g)
 		return g.Answer, err
 	}
-	if done, err := c.writeCopied(ctx, k); done {
+	if done, err := c.copied.write(ctx, k); done {
 		return g.Answer, err
 	}
 	var err error

@@ -21,19 +21,19 @@ func (c *Candidate) complete(ctx context.Context, k *operation.Call, g *gatherer
 		if c.Model.CopiesOf(k.Q.Collection.At, j) != nil {
 			continue
 		}
-		if err := c.join(ctx, list, j); err != nil {
+		if err := join(ctx, list, j, c.repos[j.From.At]); err != nil {
 			return err
 		}
 	}
 	for _, rec := range list {
-		c.show(rec, k.Q.Collection.At, k.Q.Joins)
+		c.copied.show(rec, k.Q.Collection.At, k.Q.Joins)
 	}
 	return nil
 }
 
 // join fetches what records refer to.
-func (c *Candidate) join(ctx context.Context, list []map[string]any, j *workload.Join) error {
-	from, err := link.Join(ctx, list, func(rec map[string]any) []repo.Key { return referred(rec, j) }, c.repos[j.From.At])
+func join(ctx context.Context, list []map[string]any, j *workload.Join, others *repo.Repo[map[string]any]) error {
+	from, err := link.Join(ctx, list, func(rec map[string]any) []repo.Key { return referred(rec, j) }, others)
 	if err != nil {
 		return err
 	}
@@ -51,9 +51,9 @@ func (c *Candidate) join(ctx context.Context, list []map[string]any, j *workload
 }
 
 // show gives the copies of a record the names that they have in answers, if they are asked for. Others it leaves out.
-func (c *Candidate) show(rec map[string]any, at int, joins []workload.Join) {
+func (c *copied) show(rec map[string]any, at int, joins []workload.Join) {
 	for i := range joins {
-		if j := &joins[i]; c.Model.CopiesOf(at, j) != nil {
+		if j := &joins[i]; c.model.CopiesOf(at, j) != nil {
 			for _, f := range j.Take {
 				if v := rec[j.Kept(f)]; !value.IsEmpty(v) {
 					rec[j.Shown(f)] = v
@@ -61,8 +61,8 @@ func (c *Candidate) show(rec map[string]any, at int, joins []workload.Join) {
 			}
 		}
 	}
-	for i := range c.Model.Copies[at] {
-		j := &c.Model.Copies[at][i]
+	for i := range c.model.Copies[at] {
+		j := &c.model.Copies[at][i]
 		for _, f := range j.Take {
 			delete(rec, j.Kept(f))
 		}
@@ -70,7 +70,7 @@ func (c *Candidate) show(rec map[string]any, at int, joins []workload.Join) {
 }
 
 // showing yields records with the copies that joins ask for, and without others.
-func (c *Candidate) showing(at int, joins []workload.Join, records iter.Seq2[map[string]any, error]) iter.Seq2[map[string]any, error] {
+func (c *copied) showing(at int, joins []workload.Join, records iter.Seq2[map[string]any, error]) iter.Seq2[map[string]any, error] {
 	return func(yield func(map[string]any, error) bool) {
 		for rec, err := range records {
 			if err == nil {

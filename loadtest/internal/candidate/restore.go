@@ -25,13 +25,13 @@ func (c *Candidate) Restore(ctx context.Context, w *workload.Workload, tables []
 			return err
 		}
 	}
-	return c.followAll(ctx)
+	return c.copied.follow(ctx)
 }
 
 func (c *Candidate) restore(ctx context.Context, w *workload.Workload, col *workload.Collection, tables []*generate.Table) error {
 	fields := col.Keys[c.Model.KeyAt[col.At]]
 	missing := map[string]uint64{}
-	loaded := c.filled(col, tables, data.Records(ctx, w, col, tables, func(data.Row) {}))
+	loaded := c.copied.filled(col, tables, data.Records(ctx, w, col, tables, func(data.Row) {}))
 	for rec, err := range loaded {
 		if err != nil {
 			return err

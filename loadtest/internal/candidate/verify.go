@@ -14,7 +14,7 @@ import (
 // Verify makes sure that the indexes of a candidate agree with its records, that its trees are whole, and that its copies
 // are those of what they are from. Copies that an operation left due which was not done to its end follow before.
 func (c *Candidate) Verify(ctx context.Context) error {
-	if err := c.verifyCopies(ctx); err != nil {
+	if err := c.copied.verify(ctx, c.Label); err != nil {
 		return err
 	}
 	wrong, err := c.disagreeing(ctx, c.Names)
@@ -41,7 +41,7 @@ func (c *Candidate) Verify(ctx context.Context) error {
 func (c *Candidate) VerifyRecords(ctx context.Context, w *workload.Workload) error {
 	for _, of := range w.Collections {
 		own := c.Model.Copies[of.At]
-		if err := c.Seen.After(c.Label, of, own, c.showing(of.At, own, c.Stored(ctx, of.At))); err != nil {
+		if err := c.Seen.After(c.Label, of, own, c.copied.showing(of.At, own, c.Stored(ctx, of.At))); err != nil {
 			return err
 		}
 	}

@@ -5,7 +5,7 @@ const Authors = `workload: authors
 seed: 3
 rate: 300
 rounds: 1
-round: 300ms
+round: 200ms
 collections:
   - collection: towns
     partition: [id]
