@@ -57,7 +57,7 @@ func Check(ctx context.Context, file string, open func(ctx context.Context, url 
 			}
 		}
 	}
-	if !slices.ContainsFunc(w.Queries, finds) {
+	if !slices.ContainsFunc(w.Queries, finds) && !slices.ContainsFunc(w.Models, (*workload.Model).HasCopies) {
 		return list, nil
 	}
 	st, err := store.Open(ctx, "memory:", "memory:", open)

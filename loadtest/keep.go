@@ -37,6 +37,9 @@ func (r *run) describe(ctx context.Context, c *candidate.Candidate) error {
 		if s := c.Model.Series[i]; s != nil {
 			layout = append(layout, s)
 		}
+		for _, j := range c.Model.Copies[of.At] {
+			layout = append(layout, j.Field, j.From.Schema.Collection, j.Take)
+		}
 	}
 	text, err := json.Marshal(layout)
 	if err != nil {
@@ -134,7 +137,7 @@ func (r *run) take(ctx context.Context, c *candidate.Candidate, k *store.Kept) (
 func (r *run) stored(ctx context.Context, c *candidate.Candidate) (string, error) {
 	var all []string
 	for _, of := range r.w.Collections {
-		sum, err := compare.ContentsOf(c.All(ctx, of.At))
+		sum, err := compare.ContentsOf(c.Stored(ctx, of.At))
 		if err != nil {
 			return "", err
 		}

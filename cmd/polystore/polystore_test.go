@@ -334,6 +334,7 @@ var structural = map[string]struct {
 	"shop":      {[]string{"--records", "2000"}, stepsAreTold},
 	"bookmarks": {[]string{"--records", "3000"}, groupsLieTogether},
 	"readings":  {[]string{"--records", "10000"}, bucketsAreFewRows},
+	"authors":   {[]string{"--records", "3000"}, copiesAreRead},
 
 	"ycsb-a": {}, "ycsb-b": {}, "ycsb-c": {}, "ycsb-f": {}, // one model and one store, of which nothing follows
 	"ycsb-d": {[]string{"--records", "2000"}, newestAreThere},
@@ -406,6 +407,20 @@ func bucketsAreFewRows(t *testing.T, r *loadtest.Result) {
 	rows := rowsOf(t, r, "day of a device")
 	if rows["a record a point"] < 50 || rows["buckets of an hour"] > 26 || rows["buckets of an hour"] < 10 || rows["buckets of a day"] > 3 {
 		t.Errorf("rows read for a day: %v; want some hundred, one for each hour, and one or two", rows)
+	}
+}
+
+// copiesAreRead sees that copies save the second request of a read, and that a rename costs more with them.
+func copiesAreRead(t *testing.T, r *loadtest.Result) {
+	trips, requests := map[string]float64{}, map[string]float64{}
+	for _, c := range r.Candidates {
+		trips[c.Model], requests[c.Model] = c.Queries[0].TripsEach, c.Queries[2].RequestsEach
+		if c.Failures > 0 {
+			t.Errorf("%s: %d failures, the first: %s", c.Name, c.Failures, c.Failure)
+		}
+	}
+	if trips["copies"] >= trips["join"] || requests["copies"] <= requests["join"] {
+		t.Errorf("trips of a read %v, requests of a rename %v; want less with copies, and more", trips, requests)
 	}
 }
 

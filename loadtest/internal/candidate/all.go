@@ -5,8 +5,13 @@ import (
 	"iter"
 )
 
-// All yields the records of a collection in no order. Those of trees say where in their tree they are.
+// All yields the records of a collection in no order, without copies. Those of trees say where in their tree they are.
 func (c *Candidate) All(ctx context.Context, at int) iter.Seq2[map[string]any, error] {
+	return c.copied.showing(at, nil, c.Stored(ctx, at))
+}
+
+// Stored yields the records with the copies that the model keeps in them.
+func (c *Candidate) Stored(ctx context.Context, at int) iter.Seq2[map[string]any, error] {
 	if f := c.forests[at]; f != nil {
 		return f.all(ctx)
 	}

@@ -73,12 +73,13 @@ type Candidate struct {
 	repos   []*repo.Repo[map[string]any] // by collection, nil where there are trees or series
 	forests []*forest                    // by collection, nil where there are none
 	shelves []*shelf                     // by collection, nil where it is not kept as series
+	copied  copied
 }
 
 // New returns a candidate that nothing is known of. Where there are
 // several stores its label names its own.
 func New(w *workload.Workload, s *store.Store, m *workload.Model, where string) *Candidate {
-	return &Candidate{Store: s, Model: m, Label: m.Name + where, Records: -1, Probes: make([]probe, len(w.Queries))}
+	return &Candidate{Store: s, Model: m, Label: m.Name + where, Records: -1, Probes: make([]probe, len(w.Queries)), copied: copied{model: m}}
 }
 
 // Missing returns why the store cannot have the model, or "".
@@ -129,18 +130,21 @@ func (c *Candidate) Open(ctx context.Context, w *workload.Workload, prefix strin
 		}
 		c.Names, c.names = append(c.Names, names...), append(c.names, names)
 	}
-	return nil
+	return c.copied.declare(w, c.Seen, c.Store.Facts)
 }
 
 // Take takes the collections that an earlier run kept.
 func (c *Candidate) Take(ctx context.Context, w *workload.Workload, k store.Kept) error {
-	c.repos, c.forests, c.shelves, c.Names, c.names = nil, nil, nil, nil, nil
+	c.repos, c.forests, c.shelves, c.copied, c.Names, c.names = nil, nil, nil, copied{model: c.Model}, nil, nil
 	for _, of := range w.Collections {
 		names, err := c.openOne(ctx, of, k.Space)
 		if err != nil {
 			return err
 		}
 		c.Names, c.names = append(c.Names, names...), append(c.names, names)
+	}
+	if err := c.copied.declare(w, c.Seen, c.Store.Facts); err != nil {
+		return err
 	}
 	c.Kept, c.Taken, c.Loaded = k, true, k.Took
 	return nil
@@ -152,6 +156,7 @@ func (c *Candidate) openOne(ctx context.Context, of *workload.Collection, prefix
 	var sh *shelf
 	var r *repo.Repo[map[string]any]
 	names = []string{prefix + of.Schema.Collection}
+	c.copied.sources, c.copied.targets = append(c.copied.sources, nil), append(c.copied.targets, nil)
 	switch schema := c.Model.Forests[of.At]; {
 	case schema != nil:
 		trees := *schema
@@ -165,7 +170,7 @@ func (c *Candidate) openOne(ctx context.Context, of *workload.Collection, prefix
 		if s.Collection = names[0]; s.With != "" {
 			s.With = prefix + s.With
 		}
-		r, err = repo.Open[map[string]any](ctx, c.Store.Repo, s)
+		r, names, err = c.copied.open(ctx, c.Store.Repo, of, s)
 	}
 	c.repos, c.forests, c.shelves = append(c.repos, r), append(c.forests, f), append(c.shelves, sh)
 	return names, err

@@ -31,7 +31,11 @@ func (c *Candidate) commit(ctx context.Context, r *repo.Repo[map[string]any], k 
 			in.Patch(part.KeyIn(c.Model), part.Edits...)
 		}
 	}
-	return g.Commit(ctx)
+	follow := c.copied.changed(g, k)
+	if err := g.Commit(ctx); err != nil {
+		return err
+	}
+	return follow(ctx)
 }
 
 // scatters reports whether records of one partition, as a collection is declared, may lie in several ones in the model.

@@ -15,7 +15,8 @@ import (
 // A gatherer takes the records of an answer.
 type gatherer struct {
 	operation.Answer
-	keep bool
+	keep  bool
+	whole int // records that have what they are joined with
 }
 
 func (g *gatherer) all(seq iter.Seq2[map[string]any, error]) error {
@@ -54,13 +55,16 @@ func (c *Candidate) Do(ctx context.Context, k *operation.Call, keep bool) (opera
 // do sends an operation that is no journey.
 func (c *Candidate) do(ctx context.Context, k *operation.Call, keep bool) (operation.Answer, error) {
 	r := c.repos[k.Q.Collection.At]
-	g := gatherer{keep: keep}
+	g := gatherer{keep: keep || len(k.Q.Joins) > 0}
 	if f := c.forests[k.Q.Collection.At]; f != nil {
 		err := f.do(ctx, k, &g)
 		return g.Answer, err
 	}
 	if s := c.shelves[k.Q.Collection.At]; s != nil {
 		err := s.do(ctx, k, &g)
+		return g.Answer, err
+	}
+	if done, err := c.copied.write(ctx, k); done {
 		return g.Answer, err
 	}
 	var err error
@@ -96,6 +100,12 @@ func (c *Candidate) do(ctx context.Context, k *operation.Call, keep bool) (opera
 		}
 	default:
 		err = c.search(ctx, r, k, &g)
+	}
+	if err == nil {
+		err = c.complete(ctx, k, &g)
+	}
+	if !keep {
+		g.Records = nil
 	}
 	return g.Answer, err
 }
@@ -139,6 +149,9 @@ func (c *Candidate) search(ctx context.Context, r *repo.Repo[map[string]any], k 
 		}
 		for _, rec := range page.Items {
 			g.one(rec)
+		}
+		if err := c.complete(ctx, k, g); err != nil {
+			return err
 		}
 		if cursor = page.Next; cursor == "" {
 			break

@@ -129,10 +129,10 @@ func (x *part) more() bool {
 func (x *part) load(ctx context.Context, w *workload.Workload, tables []*generate.Table) iter.Seq[struct{}] {
 	return func(yield func(struct{}) bool) {
 		pause := func() bool { return yield(struct{}{}) }
-		records := data.Records(ctx, w, x.col, tables, func(r data.Row) {
+		records := x.c.copied.filled(x.col, tables, data.Records(ctx, w, x.col, tables, func(r data.Row) {
 			x.lines = append(x.lines, r.Line)
 			x.step.Add(1)
-		})
+		}))
 		err := error(nil)
 		f, s := x.c.forests[x.col.At], x.c.shelves[x.col.At]
 		switch {

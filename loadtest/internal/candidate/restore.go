@@ -13,7 +13,8 @@ import (
 	"github.com/polystore/polystore/repo"
 )
 
-// Restore makes the records those that were loaded: what came is removed, and what changed or is gone is inserted again.
+// Restore makes the records those that were loaded, also in their copies: what came is removed, and what changed or is gone
+// is inserted again.
 // Trees are not restored. Series that are not as they were loaded are removed, and appended again.
 func (c *Candidate) Restore(ctx context.Context, w *workload.Workload, tables []*generate.Table) error {
 	for _, col := range w.Collections {
@@ -24,20 +25,21 @@ func (c *Candidate) Restore(ctx context.Context, w *workload.Workload, tables []
 			return err
 		}
 	}
-	return nil
+	return c.copied.follow(ctx)
 }
 
 func (c *Candidate) restore(ctx context.Context, w *workload.Workload, col *workload.Collection, tables []*generate.Table) error {
 	fields := col.Keys[c.Model.KeyAt[col.At]]
 	missing := map[string]uint64{}
-	for rec, err := range data.Records(ctx, w, col, tables, func(data.Row) {}) {
+	loaded := c.copied.filled(col, tables, data.Records(ctx, w, col, tables, func(data.Row) {}))
+	for rec, err := range loaded {
 		if err != nil {
 			return err
 		}
 		missing[value.Identity(rec, fields)] = value.Sum(rec, nil)
 	}
 	var wrong []repo.Key
-	for rec, err := range c.All(ctx, col.At) {
+	for rec, err := range c.Stored(ctx, col.At) {
 		if err != nil {
 			return err
 		}
@@ -60,7 +62,7 @@ func (c *Candidate) restore(ctx context.Context, w *workload.Workload, col *work
 		return err
 	}
 	_, err := r.InsertAll(ctx, func(yield func(map[string]any, error) bool) {
-		for rec, err := range data.Records(ctx, w, col, tables, func(data.Row) {}) {
+		for rec, err := range loaded {
 			if _, ok := missing[value.Identity(rec, fields)]; err == nil && !ok {
 				continue
 			}

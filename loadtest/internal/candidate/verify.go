@@ -11,8 +11,12 @@ import (
 	"github.com/polystore/polystore/repo"
 )
 
-// Verify makes sure that the indexes of a candidate agree with its records, and that its trees and series are whole.
+// Verify makes sure that the indexes of a candidate agree with its records, that its trees and series are whole, and that
+// its copies are those of what they are from. Copies that an operation left due which was not done to its end follow before.
 func (c *Candidate) Verify(ctx context.Context) error {
+	if err := c.copied.verify(ctx, c.Label); err != nil {
+		return err
+	}
 	wrong, err := c.disagreeing(ctx, c.Names)
 	switch {
 	case err != nil:
@@ -41,10 +45,11 @@ func (c *Candidate) Verify(ctx context.Context) error {
 	return nil
 }
 
-// VerifyRecords makes sure that the records of a candidate are those that were loaded and written.
+// VerifyRecords makes sure that the records of a candidate are those that were loaded and written, and their copies, too.
 func (c *Candidate) VerifyRecords(ctx context.Context, w *workload.Workload) error {
 	for _, of := range w.Collections {
-		if err := c.Seen.After(c.Label, of, c.All(ctx, of.At)); err != nil {
+		own := c.Model.Copies[of.At]
+		if err := c.Seen.After(c.Label, of, own, c.copied.showing(of.At, own, c.Stored(ctx, of.At))); err != nil {
 			return err
 		}
 	}

@@ -12,13 +12,14 @@ import (
 )
 
 // After checks all records of a collection, at a time when no call is under way: each is as it was loaded or written, and
-// none is missing. Of is the name of the candidate. A node of a tree has the parent that it was given last.
-func (o *Oracle) After(of string, c *workload.Collection, records iter.Seq2[map[string]any, error]) error {
+// none is missing. Of is the name of the candidate. A node of a tree has the parent that it was given last. Joins are what the
+// records have of others.
+func (o *Oracle) After(of string, c *workload.Collection, joins []workload.Join, records iter.Seq2[map[string]any, error]) error {
 	if o == nil {
 		return nil
 	}
 	now := int64(time.Since(o.began))
-	e := &event{k: &operation.Call{Q: &workload.Query{Collection: c}}, begin: now, end: now + 1}
+	e := &event{k: &operation.Call{Q: &workload.Query{Collection: c, Joins: joins}}, begin: now, end: now + 1}
 	wrong := func(text string) error {
 		return &failure.WrongAnswers{Text: fmt.Sprintf("after the rounds: %s: %s", of, text)}
 	}

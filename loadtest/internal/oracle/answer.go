@@ -142,8 +142,8 @@ func (o *Oracle) wrongRecord(e *event, got map[string]any) string {
 		}
 		return fmt.Sprintf("%s of %s is %s; what was written last is %s", f, name, shown(got[f]), shown(want...))
 	}
-	if c.Tree != nil || o.may(c, rec, number, "*", value.Sum(got, o.known.written[c.At]), e) {
-		return ""
+	if c.Tree != nil || o.may(c, rec, number, "*", value.Sum(got, o.known.left[c.At]), e) {
+		return o.wrongJoins(e, got)
 	}
 	if number >= 0 {
 		for f, col := range o.known.tables[c.At].Columns {

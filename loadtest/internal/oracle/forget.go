@@ -10,6 +10,7 @@ func (w *written) settle(now int64, records int) {
 			r.settle(now)
 		}
 	}
+	w.ended(now)
 	for _, keep := range []bool{true, false} {
 		if len(w.records) <= limit.CheckedWritten {
 			break

@@ -19,6 +19,7 @@ type Known struct {
 	w       *workload.Workload
 	tables  []*generate.Table
 	written []map[string]bool  // by collection: the fields that queries write
+	left    []map[string]bool  // by collection: those, and what answers have of other records
 	keys    [][]uint64         // by collection and record: a hash of its key
 	numbers []map[uint64]int32 // by collection and the hash of a key: the record
 	unique  []bool             // by collection: a model has unique values in it
@@ -31,7 +32,7 @@ type Known struct {
 func Know(w *workload.Workload, tables []*generate.Table) *Known {
 	n := &Known{w: w, tables: tables, have: map[string]map[uint64][]int32{}}
 	for _, c := range w.Collections {
-		n.written = append(n.written, w.Written(c))
+		n.written, n.left = append(n.written, w.Written(c)), append(n.left, w.Unsummed(c))
 		t := tables[c.At]
 		keys, numbers := make([]uint64, t.Len), make(map[uint64]int32, t.Len)
 		key := make([]any, len(c.Key()))

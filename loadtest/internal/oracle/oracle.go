@@ -42,6 +42,9 @@ type written struct {
 
 	forgotten []bool // by number in the data: it was written, and nothing more is known; nil is none
 	others    bool   // records that are not of the data were forgotten, too
+
+	behind bool              // copies in them may be those of when they were written
+	open   map[uint64][]span // then, by the hash of keys: when writes were under way
 }
 
 // remembered reports whether no record was forgotten that was written.
@@ -213,13 +216,10 @@ func (o *Oracle) wrote(e *event) {
 // did notes what a write did, between two times; there is until when a record that it made came.
 func (o *Oracle) did(k *operation.Call, begin, end, there int64) {
 	c := k.Q.Collection
+	o.under(k, begin, end)
 	switch k.Q.Kind {
 	case "insert", "put":
-		key := make([]any, len(c.Key()))
-		for i, f := range c.Key() {
-			key[i] = k.Record[f]
-		}
-		rec := o.record(c, key)
+		rec := o.record(c, keyOf(c, k.Record))
 		rec.whole, rec.made = rec.whole+1, k.Record
 		o.register(c, rec, "").set(true, begin, there)
 		o.register(c, rec, "*").set(value.Sum(k.Record, o.known.written[c.At]), begin, end)

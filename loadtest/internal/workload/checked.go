@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// Written returns the fields of a collection that queries write in records that are there, and the parent of nodes.
+// Written returns the fields of a collection whose values answers are checked by one by one: those that queries write in
+// records that are there, the parent of nodes, and those that other records are joined with.
 func (w *Workload) Written(c *Collection) map[string]bool {
 	fields := map[string]bool{}
 	if c.Tree != nil {
@@ -17,6 +18,33 @@ func (w *Workload) Written(c *Collection) map[string]bool {
 		}
 		for _, f := range q.Changed() {
 			fields[f] = true
+		}
+	}
+	for j := range w.joined {
+		for _, f := range j.Take {
+			if j.From == c {
+				fields[f] = true
+			}
+		}
+	}
+	return fields
+}
+
+// Unsummed returns the fields that Written does, and those that answers have of other records.
+func (w *Workload) Unsummed(c *Collection) map[string]bool {
+	fields := w.Written(c)
+	for _, q := range w.Queries {
+		for _, j := range q.Joins {
+			for _, f := range j.Take {
+				fields[j.Shown(f)] = true
+			}
+		}
+	}
+	for _, mo := range w.Models {
+		for _, j := range mo.Copies[c.At] {
+			for _, f := range j.Take {
+				fields[j.Shown(f)] = true
+			}
 		}
 	}
 	return fields

@@ -41,7 +41,7 @@ func (w *Workload) baseModel(name string) *Model {
 		if c.Tree != nil {
 			f = c.Tree.schema(s.Collection)
 		}
-		mo.Forests = append(mo.Forests, f)
+		mo.Forests, mo.Copies = append(mo.Forests, f), append(mo.Copies, nil)
 	}
 	return mo
 }
@@ -68,6 +68,8 @@ func (w *Workload) readModel(d *document.File, m *document.Mapping) {
 	w.plantAll(d, m, mo)
 	w.readModelCollections(d, m, mo)
 	m.Done()
+	w.checkJoins(d, mo)
+	w.checkCopies(d, mo)
 	w.checkModel(d, m.At, mo)
 	w.Models = append(w.Models, mo)
 }
@@ -172,6 +174,7 @@ func (w *Workload) readModelCollections(d *document.File, m *document.Mapping, m
 		if x := cm.Get("series"); x != nil {
 			mo.Series[c.At] = readSeries(d, x, cm.What)
 		}
+		w.readCopies(d, cm, c, mo)
 		cm.Done()
 	}
 }

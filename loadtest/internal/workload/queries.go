@@ -98,6 +98,9 @@ func (r queryReader) parameters() {
 		if q.groups() {
 			r.grouping()
 		}
+		if q.Kind == "find" || q.Kind == "page" || q.Kind == "one" {
+			r.joins()
+		}
 		if q.Kind == "page" {
 			q.Pages = r.m.Integer("pages", 2, 1, limit.MaxPages)
 			if q.Limit == 0 {
@@ -120,6 +123,9 @@ func (r queryReader) parameters() {
 		if q.Collection.TTL == 0 {
 			r.d.FaultIn(r.m.PlaceOf("kind"), "%s renews records, and those of collection %s do not expire; give it ttl: 24h", r.m.What, q.Collection.Schema.Collection)
 		}
+		r.needKey()
+	case "get":
+		r.joins()
 		r.needKey()
 	case "group":
 		r.group()

@@ -34,6 +34,7 @@ type Query struct {
 	Add        []Addition
 	Push       []Push
 	Steps      []Step // of a journey
+	Joins      []Join // what it fetches of other collections
 	Draw       Draw
 	Objectives []Objective
 	Misses     bool // calls that find or change nothing are meant

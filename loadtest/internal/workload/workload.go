@@ -61,6 +61,7 @@ type Model struct {
 	Schemas []repo.Schema  // by collection
 	Forests []*tree.Schema // by collection, nil where there are no trees
 	Series  []*Series      // by collection, nil where the model keeps records
+	Copies  [][]Join       // by collection: what its records have of others
 	KeyAt   []int          // by collection: which of its Keys the model has
 }
 
