@@ -32,8 +32,10 @@ func (r *run) describe(ctx context.Context, c *candidate.Candidate) error {
 		}
 	}
 	layout := []any{c.Model.Schemas, c.Model.Forests}
-	for _, of := range r.w.Collections {
-		layout = append(layout, of.TTL)
+	for i, of := range r.w.Collections {
+		if layout = append(layout, of.TTL); c.Model.Hosts[i] != nil {
+			layout = append(layout, of.Schema.Collection+" in "+c.Model.Hosts[i].Schema.Collection)
+		}
 	}
 	text, err := json.Marshal(layout)
 	if err != nil {

@@ -106,10 +106,11 @@ func Layouts(file string) (list []Layout, err error) {
 	for _, mo := range w.Models {
 		l := Layout{Model: mo.Name}
 		for i, f := range mo.Forests {
-			if f == nil {
-				l.Schemas = append(l.Schemas, mo.Schemas[i])
-			} else {
+			switch {
+			case f != nil:
 				l.Trees = append(l.Trees, *f)
+			case mo.Hosts[i] == nil: // else it is part of another collection
+				l.Schemas = append(l.Schemas, mo.Schemas[i])
 			}
 		}
 		list = append(list, l)

@@ -19,13 +19,20 @@ func (p *page) spreads() (list []Item) {
 	for i := range p.r.Spreads {
 		s := &p.r.Spreads[i]
 		others := slices.ContainsFunc(p.r.Spreads, func(o SpreadResult) bool {
-			return o.Collection == s.Collection && !slices.Equal(o.Partition, s.Partition)
+			return o.Collection == s.Collection && (!slices.Equal(o.Partition, s.Partition) || o.In != s.In)
 		})
 		share := float64(s.Largest) / float64(max(p.records(s.Collection), 1))
 		if large := s.Largest >= largeRecords && share >= largeShare; !others && !large {
 			continue
 		}
-		text := fmt.Sprintf("%s: %s in %s by %s; the largest has %s", s.Model, s.Collection, format.Plural(s.Partitions, "partition"), strings.Join(s.Partition, ", "), format.Plural(s.Largest, "record"))
+		where := fmt.Sprintf("in %s by %s", format.Plural(s.Partitions, "partition"), strings.Join(s.Partition, ", "))
+		if s.In != "" {
+			where = fmt.Sprintf("embedded in %s of %s", format.Plural(s.Partitions, "record"), s.In)
+		}
+		text := fmt.Sprintf("%s: %s %s; the largest has %s", s.Model, s.Collection, where, format.Plural(s.Largest, "record"))
+		if s.Grown > s.Largest {
+			text = fmt.Sprintf("%s: %s %s; the largest has %s of them, and at the end %s", s.Model, s.Collection, where, format.Count(s.Largest), format.Count(s.Grown))
+		}
 		if share >= largeShare {
 			text += fmt.Sprintf(", %s", format.Percent(100*share))
 		}

@@ -10,6 +10,15 @@ func (c *Candidate) All(ctx context.Context, at int) iter.Seq2[map[string]any, e
 	if f := c.forests[at]; f != nil {
 		return f.all(ctx)
 	}
+	if n := c.nests[at]; n != nil {
+		return n.all(ctx)
+	}
+	var guests []string
+	for _, n := range c.nests {
+		if n != nil && n.in.At == at {
+			guests = append(guests, n.of.List())
+		}
+	}
 	return func(yield func(map[string]any, error) bool) {
 		for chunk, err := range c.repos[at].Walk(ctx, "") {
 			if err != nil {
@@ -17,6 +26,9 @@ func (c *Candidate) All(ctx context.Context, at int) iter.Seq2[map[string]any, e
 				return
 			}
 			for _, rec := range chunk.Items {
+				for _, list := range guests {
+					delete(rec, list)
+				}
 				if !yield(rec, nil) {
 					return
 				}

@@ -16,6 +16,7 @@ import (
 type gatherer struct {
 	operation.Answer
 	keep bool
+	hide []*workload.Collection // that are embedded in the records
 }
 
 func (g *gatherer) all(seq iter.Seq2[map[string]any, error]) error {
@@ -30,6 +31,9 @@ func (g *gatherer) all(seq iter.Seq2[map[string]any, error]) error {
 
 func (g *gatherer) one(rec map[string]any) {
 	g.N++
+	for _, c := range g.hide {
+		delete(rec, c.List())
+	}
 	if g.keep {
 		g.Records = append(g.Records, rec)
 	}
@@ -54,7 +58,11 @@ func (c *Candidate) Do(ctx context.Context, k *operation.Call, keep bool) (opera
 // do sends an operation that is no journey.
 func (c *Candidate) do(ctx context.Context, k *operation.Call, keep bool) (operation.Answer, error) {
 	r := c.repos[k.Q.Collection.At]
-	g := gatherer{keep: keep}
+	g := gatherer{keep: keep, hide: c.guests(k.Q.Collection)}
+	if n := c.nests[k.Q.Collection.At]; n != nil {
+		err := n.do(ctx, c, k, &g)
+		return g.Answer, err
+	}
 	if f := c.forests[k.Q.Collection.At]; f != nil {
 		err := f.do(ctx, k, &g)
 		return g.Answer, err
@@ -65,8 +73,7 @@ func (c *Candidate) do(ctx context.Context, k *operation.Call, keep bool) (opera
 		rec := expiring(maps.Clone(k.Record), k.Q.Collection) // the library adds the version
 		err = r.Insert(ctx, &rec)
 	case "put":
-		rec := expiring(maps.Clone(k.Record), k.Q.Collection)
-		err = r.Put(ctx, &rec)
+		err = c.put(ctx, k)
 	case "modify":
 		_, err = r.Update(ctx, k.KeyIn(c.Model), func(rec *map[string]any) error {
 			k.Change(*rec)
@@ -81,10 +88,7 @@ func (c *Candidate) do(ctx context.Context, k *operation.Call, keep bool) (opera
 	case "delete":
 		err = r.Delete(ctx, k.KeyIn(c.Model), repo.IfExists()) // else nobody would know that it did nothing
 	case "get":
-		var rec map[string]any
-		if rec, err = r.Get(ctx, k.KeyIn(c.Model)); err == nil {
-			g.one(rec)
-		}
+		err = c.get(ctx, k, &g)
 	case "exists":
 		var there bool
 		if there, err = r.Exists(ctx, k.KeyIn(c.Model)); there {
@@ -106,14 +110,18 @@ func expiring(rec map[string]any, c *workload.Collection) map[string]any {
 
 // search does the queries that find records by their fields.
 func (c *Candidate) search(ctx context.Context, r *repo.Repo[map[string]any], k *operation.Call, g *gatherer) error {
-	if c.Scans[k.At] {
+	if len(k.Q.Children) > 0 {
+		return c.families(ctx, k, g)
+	}
+	if c.whole[k.At] {
 		return c.scan(ctx, r, k, g)
 	}
+	in := c.reader(k.Q.Collection)
 	switch k.Q.Kind {
 	case "find":
-		return g.all(r.Find(ctx, k.Find))
+		return g.all(in.Find(ctx, k.Find))
 	case "one":
-		rec, err := r.One(ctx, k.Find)
+		rec, err := in.One(ctx, k.Find)
 		if err == nil {
 			g.one(rec)
 		}
@@ -129,7 +137,7 @@ func (c *Candidate) search(ctx context.Context, r *repo.Repo[map[string]any], k 
 	}
 	cursor := ""
 	for range k.Q.Pages {
-		page, err := r.Page(ctx, k.Find, cursor)
+		page, err := in.Page(ctx, k.Find, cursor)
 		if err != nil {
 			return err
 		}
@@ -165,9 +173,9 @@ func (c *Candidate) scan(ctx context.Context, r *repo.Repo[map[string]any], k *o
 			}
 		}
 	case "near":
-		return scanNear(ctx, r, k, g)
+		return scanNear(r.Scan(ctx, k.Find.Limit(0)), k, g)
 	case "groups", "distinct", "firsts":
-		return scanGroups(ctx, r, k, g)
+		return scanGroups(r.Scan(ctx, k.Find.Limit(0)), k, g)
 	default:
 		return g.all(r.Scan(ctx, k.Find))
 	}

@@ -76,10 +76,16 @@ func (f *Filling) each(do func(*part) error) error {
 	return nil
 }
 
-// Left returns how long the rest takes, by what Some took.
+// Left returns how long the rest takes, by what Some took. What is embedded comes when its hosts are there, and these are
+// written again then, so it is taken to last as long as these.
 func (f *Filling) Left() (left time.Duration) {
 	for _, x := range f.parts {
-		left += x.whole(x.took) - x.took
+		of := x
+		if n := f.Of.nests[x.col.At]; n != nil {
+			of = f.parts[n.in.At]
+			left += of.took
+		}
+		left += of.whole(of.took) - of.took
 	}
 	return left
 }
@@ -134,13 +140,18 @@ func (x *part) load(ctx context.Context, w *workload.Workload, tables []*generat
 			x.step.Add(1)
 		})
 		err := error(nil)
-		f := x.c.forests[x.col.At]
-		if f == nil {
-			err = x.insert(ctx, records, pause)
-		} else {
+		f, n := x.c.forests[x.col.At], x.c.nests[x.col.At]
+		switch {
+		case n != nil:
+			err = x.embed(ctx, n, records, pause)
+		case f != nil:
 			x.n, err = f.load(ctx, x.interrupted(records, pause))
+		default:
+			err = x.insert(ctx, records, pause)
 		}
 		switch {
+		case n != nil && errors.Is(err, repo.ErrTooLarge):
+			x.c.Lacks = n.overfull(err, tables[x.col.At])
 		case f != nil && errors.Is(err, repo.ErrTooLarge):
 			x.c.Lacks = x.col.Schema.Collection + ": " + strings.TrimSuffix(reason(err), ": "+repo.ErrTooLarge.Error())
 		case err != nil:

@@ -13,8 +13,8 @@ import (
 	"github.com/polystore/polystore/repo"
 )
 
-// Restore makes the records those that were loaded: what came is removed, and what changed or is gone is inserted again.
-// Trees are not restored.
+// Restore makes the records those that were loaded: what came is removed, and what changed or is gone is inserted again,
+// parents before what is embedded in them. Trees are not restored.
 func (c *Candidate) Restore(ctx context.Context, w *workload.Workload, tables []*generate.Table) error {
 	for _, col := range w.Collections {
 		if c.forests[col.At] != nil {
@@ -52,11 +52,17 @@ func (c *Candidate) restore(ctx context.Context, w *workload.Workload, col *work
 		}
 		wrong = append(wrong, key)
 	}
-	r := c.repos[col.At]
-	if _, err := r.DeleteAll(ctx, nothingFails(slices.Values(wrong))); err != nil {
+	n, r := c.nests[col.At], c.repos[col.At]
+	err := error(nil)
+	if n != nil {
+		err = n.change(ctx, wrong, nil)
+	} else {
+		_, err = r.DeleteAll(ctx, nothingFails(slices.Values(wrong)))
+	}
+	if err != nil {
 		return err
 	}
-	_, err := r.InsertAll(ctx, func(yield func(map[string]any, error) bool) {
+	lost := func(yield func(map[string]any, error) bool) {
 		for rec, err := range data.Records(ctx, w, col, tables, func(data.Row) {}) {
 			if _, ok := missing[value.Identity(rec, fields)]; err == nil && !ok {
 				continue
@@ -68,7 +74,11 @@ func (c *Candidate) restore(ctx context.Context, w *workload.Workload, col *work
 				return
 			}
 		}
-	})
+	}
+	if n != nil {
+		return n.add(ctx, lost, func(int) {})
+	}
+	_, err = r.InsertAll(ctx, lost)
 	return err
 }
 

@@ -11,7 +11,8 @@ import (
 	"github.com/polystore/polystore/repo"
 )
 
-// Verify makes sure that the indexes of a candidate agree with its records, and that its trees are whole.
+// Verify makes sure that the indexes of a candidate agree with its records, that its trees are whole, and that
+// what is embedded is in order.
 func (c *Candidate) Verify(ctx context.Context) error {
 	wrong, err := c.disagreeing(ctx, c.Names)
 	switch {
@@ -22,15 +23,28 @@ func (c *Candidate) Verify(ctx context.Context) error {
 		return &failure.WrongAnswers{Text: fmt.Sprintf("after the run index %s of %s does not agree with its records: %s missing, %s that should not be there; %s",
 			rep.Index, c.Label, format.Plural(rep.Missing, "row"), format.Count(rep.Stale), rep.Samples[0])}
 	}
-	for _, f := range c.forests {
-		if f == nil {
-			continue
+	for at, f := range c.forests {
+		var err error
+		switch n := c.nests[at]; {
+		case f != nil:
+			err = f.verify(ctx, c.Label)
+		case n != nil:
+			err = n.verify(ctx, c.Label)
 		}
-		if err := f.verify(ctx, c.Label); err != nil {
+		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// LargestHost returns how many records of a collection are embedded in the host that has the most, as the last look at all of
+// them found.
+func (c *Candidate) LargestHost(at int) int {
+	if at < len(c.nests) && c.nests[at] != nil {
+		return int(c.nests[at].largest.Load())
+	}
+	return 0
 }
 
 // VerifyRecords makes sure that the records of a candidate are those that were loaded and written.

@@ -14,9 +14,9 @@ type Condition struct {
 	Values []any
 }
 
-// condition notes a condition of a call that is checked.
+// condition notes a condition of a call that is checked, or finds what is embedded in some model.
 func (k *Call) condition(way, field string, values ...any) {
-	if k.Checked {
+	if k.Checked || k.Q.Collection.Embedded {
 		k.Conds = append(k.Conds, Condition{way, field, values})
 	}
 }

@@ -34,6 +34,7 @@ type Query struct {
 	Add        []Addition
 	Push       []Push
 	Steps      []Step // of a journey
+	Children   []*Query // that are read with each record: they draw from its key
 	Draw       Draw
 	Objectives []Objective
 	Misses     bool // calls that find or change nothing are meant

@@ -50,6 +50,8 @@ type Collection struct {
 	Data   Source
 	Needs  map[string]bool // fields whose values queries and other collections draw from
 	Keys   [][]string      // the key fields, as declared and in each model that has other ones
+
+	Embedded bool // some model has the records in those of another collection
 }
 
 // A Model is one way to lay out all collections.
@@ -60,6 +62,7 @@ type Model struct {
 	Schemas []repo.Schema  // by collection
 	Forests []*tree.Schema // by collection, nil where there are no trees
 	KeyAt   []int          // by collection: which of its Keys the model has
+	Hosts   []*Collection  // by collection: that in whose records its records are, nil if they lie by themselves
 }
 
 // Load reads a workload file. What is wrong with it is returned as Faults, all at
