@@ -26,7 +26,7 @@ func TestThreads(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.check(t)
-	if len(result.Candidates) != 4 || result.Compared < 3000 {
+	if len(result.Candidates) != 4 || result.Compared < 600 {
 		t.Errorf("%d candidates agree on %d calls", len(result.Candidates), result.Compared)
 	}
 	for _, c := range result.Candidates {
@@ -43,12 +43,12 @@ func TestThreads(t *testing.T) {
 				t.Errorf("%s: %v requests and %v rows for %s, scans: %v", c.Name, q.RequestsEach, q.RowsEach, q.Name, q.Scans)
 			}
 		}
-		if checked < 500 {
+		if checked < 200 {
 			t.Errorf("%s: %d answers were checked", c.Name, checked)
 		}
 	}
 	at := slices.IndexFunc(result.Spreads, func(s SpreadResult) bool { return s.In == "posts" })
-	if at < 0 || result.Spreads[at].Grown < result.Spreads[at].Largest || result.Spreads[at].Largest < 20 {
+	if at < 0 || result.Spreads[at].Grown < 8 || result.Spreads[at].Largest < 8 {
 		t.Errorf("what is said of the largest parent: %+v", result.Spreads)
 	}
 }
@@ -68,12 +68,12 @@ func TestShippedThreads(t *testing.T) {
 // What a run wrote to parents and children is undone, and they are taken again.
 func TestThreadsAreKept(t *testing.T) {
 	s := lasting{newWatched()}
-	keeping(t, s, testload.Threads, keep)
-	for range 2 {
-		holds(t, keeping(t, s, testload.Threads, reuse), []string{"reuse elsewhere, loaded on ", "reuse embedded, loaded on ", "kept embedded newest first: load_"}, []string{"load comments", "anew", "not for --reuse"})
-	}
-	apart := strings.Replace(testload.Threads, "sort: [-id], embed: posts", "sort: [-id]", 1)
-	holds(t, keeping(t, s, apart, reuse), []string{"load embedded newest first anew: ", "keeps its collections in another way now"}, []string{"load embedded anew"})
+	text := embeddedAlone(newComment, "kind: update, collection: comments, add: {stars: 1}", "kind: delete, collection: comments, misses: true",
+		"kind: put, collection: posts, set: {title: other}", "kind: insert, collection: posts") + "  - name: elsewhere\n"
+	keeping(t, s, text, keep)
+	holds(t, keeping(t, s, text, reuse), []string{"reuse elsewhere, loaded on ", "reuse embedded, loaded on ", "kept embedded: load_"}, []string{"load comments", "anew", "not for --reuse"})
+	apart := strings.Replace(text, "embed: posts", "sort: [id]", 1)
+	holds(t, keeping(t, s, apart, reuse), []string{"load embedded anew: ", "keeps its collections in another way now", "reuse elsewhere"}, nil)
 }
 
 // A moth eats elements of lists that are read.
@@ -98,7 +98,7 @@ func (s *moth) Get(ctx context.Context, t *driver.Table, keys []driver.Key, mask
 // embeddedAlone returns the workload with the model that embeds alone, and one reading and one writing query.
 func embeddedAlone(queries ...string) string {
 	head := testload.Threads[:strings.Index(testload.Threads, "queries:")]
-	head = strings.NewReplacer("rate: 400", "rate: 2000", "round: 200ms", "round: 300ms", "rounds: 1", "rounds: 2").Replace(head)
+	head = strings.NewReplacer("rate: 400", "rate: 1000", "round: 200ms", "round: 300ms", "count: 8\n", "count: 30\n", "count: 60\n", "count: 150\n").Replace(head)
 	for i, q := range queries {
 		queries[i] = fmt.Sprintf("  - {name: q%d, weight: %d, %s}\n", i, 100/len(queries), q)
 	}
@@ -137,6 +137,9 @@ func TestDeceptionsOfThreads(t *testing.T) {
 		"behind":       {newComment, &deceiver{behind: 50 * time.Millisecond}, []string{"is missing", "there are at least"}},
 	} {
 		for _, honest := range []bool{false, true} {
+			if honest && name != "lost inserts" && name != "lost deletes" {
+				continue // the workload is that of others
+			}
 			s := &deceiver{watched: newWatched(), past: map[driver.Key]past{}}
 			if !honest {
 				s.drops, s.hides, s.behind = tt.s.drops, tt.s.hides, tt.s.behind
@@ -155,9 +158,9 @@ func TestDeceptionsOfThreads(t *testing.T) {
 
 // A model is not there whose parents become too large.
 func TestParentsThatAreTooLarge(t *testing.T) {
-	w := strings.NewReplacer("text: {words: {min: 1, max: 5}}", "text: {text: {size: 60000}}", "count: 30", "count: 3", "count: 400", "count: 60").Replace(testload.Threads)
+	w := strings.NewReplacer("text: {words: {min: 1, max: 5}}", "text: {text: {size: 100000}}", "rate: 1000", "rate: 50").Replace(embeddedAlone("kind: exists, collection: posts") + "  - name: elsewhere\n")
 	result, err := Run(t.Context(), mustParse(t, w), options(newWatched()))
-	if err != nil || len(result.NotThere) != 2 {
+	if err != nil || len(result.NotThere) != 1 {
 		t.Fatal(result, err)
 	}
 	for _, want := range []string{"comments: a record of posts is too large with all its comments in it: ", "let a model have no embed, or the data fewer of them; the most in one are "} {
@@ -170,10 +173,10 @@ func TestParentsThatAreTooLarge(t *testing.T) {
 // A query that names no parent is refused, unless the model scans.
 func TestThreadsWithoutAnIndex(t *testing.T) {
 	for query, want := range map[string]string{
-		"kind: find, collection: comments, where: {by: $}":                                                       "query q0 in model embedded: comments are embedded in posts, and no condition names one of these; add whose, on to where, or let the model scan",
-		"kind: count, collection: comments, where: {whose: $}":                                                   "add whose, on to where",
-		"kind: groups, collection: comments, where: {whose: $, on: $}, by: [\"tags[]\"]":                         "groups of elements need an index, and what is embedded has none",
-		"kind: get, collection: posts, children: {comments: {where: {whose: $author}}}":                          "query q0 in model embedded: comments of it: comments are embedded in posts",
+		"kind: find, collection: comments, where: {by: $}":                                                         "query q0 in model embedded: comments are embedded in posts, and no condition names one of these; add whose, on to where, or let the model scan",
+		"kind: count, collection: comments, where: {whose: $}":                                                     "add whose, on to where",
+		"kind: groups, collection: comments, where: {whose: $, on: $}, by: [\"tags[]\"]":                           "groups of elements need an index, and what is embedded has none",
+		"kind: get, collection: posts, children: {comments: {where: {whose: $author}}}":                            "query q0 in model embedded: comments of it: comments are embedded in posts",
 		"kind: find, collection: posts, where: {views: $}, children: {comments: {where: {whose: $author, on: 1}}}": "query q0 in model embedded: no index",
 	} {
 		_, err := Run(t.Context(), mustParse(t, embeddedAlone(query)), options(newWatched()))
@@ -218,7 +221,7 @@ models:
 	line := func(post int) string {
 		return fmt.Sprintf(`{"time": 0, "query": "new", "post": %d, "n": 20}`+"\n", post)
 	}
-	trace := write("ops.jsonl", line(2)+line(3)+`{"time": 1, "query": "new post", "id": 3}`+"\n"+line(3))
+	trace := write("ops.jsonl", line(2)+line(3)+`{"time": 0, "query": "new post", "id": 3}`+"\n"+line(3))
 	_, err = Run(t.Context(), mustParse(t, strings.Replace(text, "collections:", "trace: "+trace+"\ncollections:", 1)), options(newWatched()))
 	var faults failure.Faults
 	if !errors.As(err, &faults) || len(faults) != 1 || !strings.Contains(err.Error(), "ops.jsonl:2") || !strings.Contains(err.Error(), "query new names a parent that is not in posts, and nothing above inserts it, so that model embedded cannot embed it") {
@@ -238,7 +241,7 @@ func TestCheckOfThreads(t *testing.T) {
 	for _, f := range list {
 		fmt.Fprintln(&told, f)
 	}
-	holds(t, told.String(), []string{"model scan, query post: looks at every record of comments (400): ", "model embedded, query of a reader: is refused: comments are embedded in posts"}, []string{"query comment:", "model elsewhere, query post:"})
+	holds(t, told.String(), []string{"model scan, query post: looks at every record of comments (60): ", "model embedded, query of a reader: is refused: comments are embedded in posts"}, []string{"query comment:", "model elsewhere, query post:"})
 	layouts, err2 := Layouts(file)
 	if err != nil || err2 != nil || len(layouts[0].Schemas) != 2 || len(layouts[2].Schemas) != 1 || layouts[2].Schemas[0].Fields["embedded_comments"] != "list" {
 		t.Errorf("%v, %v, %+v", err, err2, layouts)

@@ -4,7 +4,6 @@ package candidate
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,7 +12,6 @@ import (
 	"github.com/polystore/polystore/loadtest/internal/failure"
 	"github.com/polystore/polystore/loadtest/internal/format"
 	"github.com/polystore/polystore/loadtest/internal/limit"
-	"github.com/polystore/polystore/loadtest/internal/operation"
 	"github.com/polystore/polystore/loadtest/internal/oracle"
 	"github.com/polystore/polystore/loadtest/internal/store"
 	"github.com/polystore/polystore/loadtest/internal/workload"
@@ -212,4 +210,3 @@ func stored(ctx context.Context, store *repo.Store, name string) (*repo.Repo[map
 	}
 	return repo.Open[map[string]any](ctx, store, schema, repo.WithoutDefine())
 }
-

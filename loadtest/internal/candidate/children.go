@@ -11,7 +11,7 @@ import (
 
 // get reads a record, and its children if the query has some: those that are embedded with it, and the others beside it.
 func (c *Candidate) get(ctx context.Context, k *operation.Call, g *gatherer) error {
-	var in reader = c.reader(k.Q.Collection)
+	in := c.reader(k.Q.Collection)
 	calls := k.Children(k.Parent)
 	lists, errs := make([][]map[string]any, len(calls)), make([]error, len(calls))
 	var beside sync.WaitGroup
@@ -39,7 +39,7 @@ func (c *Candidate) get(ctx context.Context, k *operation.Call, g *gatherer) err
 // families finds records with their children. Of each collection the children of all records are asked for at once.
 func (c *Candidate) families(ctx context.Context, k *operation.Call, g *gatherer) error {
 	at := k.Q.Collection.At
-	var in reader = c.reader(k.Q.Collection)
+	in := c.reader(k.Q.Collection)
 	for _, q := range k.Q.Children {
 		if c.embedded(k, &operation.Call{Q: q}) {
 			in = c.repos[at]

@@ -41,7 +41,7 @@ func openNest(m *workload.Model, of *workload.Collection, hosts *repo.Repo[map[s
 func (n *nest) element(rec map[string]any) map[string]any {
 	el := make(map[string]any, len(rec))
 	for f, v := range rec {
-		if text, _ := v.([]byte); !slices.Contains(n.partition, f) && !value.IsEmpty(v) && (text == nil || len(text) > 0) {
+		if !slices.Contains(n.partition, f) && !value.IsEmpty(v) {
 			el[f] = v
 		}
 	}

@@ -31,8 +31,8 @@ type Call struct {
 	Where  map[string]any // of near
 	Edits  []repo.Edit
 	Record map[string]any
-	Parts  []Call // the changes of a group, the steps of a journey
-	To     string // the node below which another one is transplanted
+	Parts  []Call         // the changes of a group, the steps of a journey
+	To     string         // the node below which another one is transplanted
 	Parent map[string]any // the key of the drawn record, where its children are read, too
 
 	Checked bool        // what it answers is checked

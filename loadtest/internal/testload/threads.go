@@ -14,7 +14,7 @@ collections:
     fields: {author: string, post: int, title: string, views: int, created: time}
     indexes: [{partition: [title], sort: [-created], covers: ["*"]}]
     data:
-      count: 30
+      count: 8
       fields:
         author: {int: {min: 1, max: 9}, pattern: "user:%d"}
         post: {sequence: 1}
@@ -27,7 +27,7 @@ collections:
     fields: {whose: string, on: int, id: string, by: string, stars: int, tags: list, text: string, score: float, mark: bytes, facts: map, sure: bool, created: time}
     indexes: [{partition: [whose, on], sort: [-created]}]
     data:
-      count: 400
+      count: 60
       fields:
         whose: {ref: {collection: posts, field: author, zipf: 0.9}}
         on: {ref: {collection: posts, field: post, zipf: 0.9}}

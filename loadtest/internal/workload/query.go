@@ -33,7 +33,7 @@ type Query struct {
 	One        bool // of Set one is drawn for each operation
 	Add        []Addition
 	Push       []Push
-	Steps      []Step // of a journey
+	Steps      []Step   // of a journey
 	Children   []*Query // that are read with each record: they draw from its key
 	Draw       Draw
 	Objectives []Objective
