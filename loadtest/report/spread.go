@@ -25,16 +25,15 @@ func (p *page) spreads() (list []Item) {
 		if large := s.Largest >= largeRecords && share >= largeShare; !others && !large {
 			continue
 		}
-		where := fmt.Sprintf("in %s by %s", format.Plural(s.Partitions, "partition"), strings.Join(s.Partition, ", "))
+		text := fmt.Sprintf("%s: %s in %s by %s; the largest has %s", s.Model, s.Collection, format.Plural(s.Partitions, "partition"), strings.Join(s.Partition, ", "), format.Plural(s.Largest, "record"))
 		if s.In != "" {
-			where = fmt.Sprintf("embedded in %s of %s", format.Plural(s.Partitions, "record"), s.In)
-		}
-		text := fmt.Sprintf("%s: %s %s; the largest has %s", s.Model, s.Collection, where, format.Plural(s.Largest, "record"))
-		if s.Grown > s.Largest {
-			text = fmt.Sprintf("%s: %s %s; the largest has %s of them, and at the end %s", s.Model, s.Collection, where, format.Count(s.Largest), format.Count(s.Grown))
+			text = fmt.Sprintf("%s: %s embedded in %s of %s; the largest has %s", s.Model, s.Collection, format.Plural(s.Partitions, "record"), s.In, format.Count(s.Largest))
 		}
 		if share >= largeShare {
 			text += fmt.Sprintf(", %s", format.Percent(100*share))
+		}
+		if s.Grown > s.Largest {
+			text += fmt.Sprintf(", and %s at the end", format.Count(s.Grown))
 		}
 		list = append(list, Item{"partitions", text})
 	}

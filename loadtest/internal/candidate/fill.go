@@ -80,14 +80,20 @@ func (f *Filling) each(do func(*part) error) error {
 // written again then, so it is taken to last as long as these.
 func (f *Filling) Left() (left time.Duration) {
 	for _, x := range f.parts {
-		of := x
-		if n := f.Of.nests[x.col.At]; n != nil {
-			of = f.parts[n.in.At]
+		of := f.stored(x)
+		if left += of.whole(of.took) - of.took; of != x {
 			left += of.took
 		}
-		left += of.whole(of.took) - of.took
 	}
 	return left
+}
+
+// stored returns the part that loads the records in the store: of what is embedded its hosts.
+func (f *Filling) stored(x *part) *part {
+	if n := f.Of.nests[x.col.At]; n != nil {
+		return f.parts[n.in.At]
+	}
+	return x
 }
 
 // Stop ends the loading, also one that has not come to its end.

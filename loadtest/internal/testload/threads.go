@@ -27,7 +27,7 @@ collections:
     fields: {whose: string, on: int, id: string, by: string, stars: int, tags: list, text: string, score: float, mark: bytes, facts: map, sure: bool, created: time}
     indexes: [{partition: [whose, on], sort: [-created]}]
     data:
-      count: 60
+      count: 40
       fields:
         whose: {ref: {collection: posts, field: author, zipf: 0.9}}
         on: {ref: {collection: posts, field: post, zipf: 0.9}}
