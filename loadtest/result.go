@@ -39,7 +39,7 @@ func (r *run) result(ended error) *report.Result {
 			if p, ok := r.data[i].Partitions[strings.Join(m.Schemas[i].Partition, ",")]; ok && c.Tree == nil {
 				s := report.SpreadResult{Model: m.Name, Collection: c.Schema.Collection, Partition: m.Schemas[i].Partition, Partitions: p.Count, Largest: p.Largest}
 				if host := m.Hosts[i]; host != nil {
-					s.In, s.Grown = host.Schema.Collection, r.largestHost(m, i)
+					s.In, s.Grown = host.Schema.Collection, largestHost(r.candidates, m, i)
 				}
 				out.Spreads = append(out.Spreads, s)
 			}
@@ -69,8 +69,8 @@ func (r *run) result(ended error) *report.Result {
 }
 
 // largestHost returns how many records of a collection a record has at the end in which a model embeds them.
-func (r *run) largestHost(m *workload.Model, at int) (largest int) {
-	for _, c := range r.candidates {
+func largestHost(candidates []*candidate.Candidate, m *workload.Model, at int) (largest int) {
+	for _, c := range candidates {
 		if c.Model == m {
 			largest = max(largest, c.LargestHost(at))
 		}

@@ -69,7 +69,7 @@ type Candidate struct {
 	repos   []*repo.Repo[map[string]any] // by collection, nil where there are trees, and where it is embedded
 	views   []*repo.View[map[string]any] // by collection: its records without what is embedded in them; nil where nothing is
 	forests []*forest                    // by collection, nil where there are none
-	nests   []*nest                      // by collection, nil where it is not embedded
+	nests   nests                        // by collection, nil where it is not embedded
 
 	whole []bool   // by query: it reads every record of its own collection
 	below [][]bool // by query, and by its Children: they read every record

@@ -98,7 +98,7 @@ func (c *Candidate) childrenOf(ctx context.Context, k *operation.Call, i int, pa
 // found returns what a call finds, by reading every record if it scans.
 func (c *Candidate) found(ctx context.Context, k *operation.Call, scans bool) ([]map[string]any, error) {
 	of := k.Q.Collection
-	g := gatherer{keep: true, hide: c.guests(of)}
+	g := gatherer{keep: true, hide: c.nests.in(of)}
 	if n := c.nests[of.At]; n != nil {
 		err := n.search(ctx, k, &g)
 		return g.Records, err

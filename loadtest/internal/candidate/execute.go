@@ -58,7 +58,7 @@ func (c *Candidate) Do(ctx context.Context, k *operation.Call, keep bool) (opera
 // do sends an operation that is no journey.
 func (c *Candidate) do(ctx context.Context, k *operation.Call, keep bool) (operation.Answer, error) {
 	r := c.repos[k.Q.Collection.At]
-	g := gatherer{keep: keep, hide: c.guests(k.Q.Collection)}
+	g := gatherer{keep: keep, hide: c.nests.in(k.Q.Collection)}
 	if n := c.nests[k.Q.Collection.At]; n != nil {
 		err := n.do(ctx, c, k, &g)
 		return g.Answer, err

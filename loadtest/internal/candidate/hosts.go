@@ -29,18 +29,17 @@ func (c *Candidate) reader(of *workload.Collection) reader {
 	return c.repos[of.At]
 }
 
-// guests returns the collections that are embedded in the records of another one.
-func (c *Candidate) guests(host *workload.Collection) []*workload.Collection {
-	if c.views[host.At] == nil {
-		return nil
-	}
-	var list []*workload.Collection
-	for _, n := range c.nests {
+// nests are the collections of a candidate that are embedded, by collection.
+type nests []*nest
+
+// in returns the collections that are embedded in the records of another one.
+func (list nests) in(host *workload.Collection) (guests []*workload.Collection) {
+	for _, n := range list {
 		if n != nil && n.in == host {
-			list = append(list, n.of)
+			guests = append(guests, n.of)
 		}
 	}
-	return list
+	return guests
 }
 
 // put writes a record. What is embedded in it stays.
