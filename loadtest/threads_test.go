@@ -30,8 +30,8 @@ func TestThreads(t *testing.T) {
 		t.Errorf("%d candidates agree on %d calls", len(result.Candidates), result.Compared)
 	}
 	for _, c := range result.Candidates {
-		if c.State != "VALID" || c.Failures > 0 {
-			t.Errorf("%s is %s, with %d failures, the first: %s", c.Name, c.State, c.Failures, c.Failure)
+		if c.Failures > 0 {
+			t.Errorf("%s: %d failures, the first: %s", c.Name, c.Failures, c.Failure)
 		}
 		checked := 0
 		for _, q := range c.Queries {
