@@ -71,7 +71,7 @@ func Check(ctx context.Context, file string, open func(ctx context.Context, url 
 
 // finds reports whether a query finds records by their fields, which an index may answer or not.
 func finds(q *workload.Query) bool {
-	return !q.Writes() && q.Collection.Tree == nil && q.Kind != "get" && q.Kind != "exists" && q.Kind != "journey"
+	return len(q.Children) > 0 || !q.Writes() && q.Collection.Tree == nil && q.Kind != "get" && q.Kind != "exists" && q.Kind != "journey"
 }
 
 // planQueries looks for an index for each query in each model.
@@ -97,11 +97,14 @@ func planQueries(ctx context.Context, w *workload.Workload, st *store.Store) (li
 		k, none := sampledCall(head, i, tables)
 		for _, c := range candidates {
 			f := Finding{Model: c.Model.Name, Query: q.Name, Text: none}
-			if none == "" {
-				f.Text, f.Refused = unindexed(c, &k)
-			}
-			if f.Text != "" {
+			if none != "" {
 				list = append(list, f)
+				continue
+			}
+			for _, own := range append([]operation.Call{k}, k.Children(k.Parent)...) {
+				if f.Text, f.Refused = unindexed(c, &own); f.Text != "" {
+					list = append(list, f)
+				}
 			}
 		}
 	}

@@ -40,6 +40,9 @@ func (r *run) describe(ctx context.Context, c *candidate.Candidate) error {
 		for _, j := range c.Model.Copies[of.At] {
 			layout = append(layout, j.Field, j.From.Schema.Collection, j.Take)
 		}
+		if c.Model.Hosts[i] != nil {
+			layout = append(layout, of.Schema.Collection+" in "+c.Model.Hosts[i].Schema.Collection)
+		}
 	}
 	text, err := json.Marshal(layout)
 	if err != nil {

@@ -155,17 +155,7 @@ func TestDeceptions(t *testing.T) {
 			if !honest {
 				s.drops, s.hides, s.times, s.behind = tt.s.drops, tt.s.hides, tt.s.times, tt.s.behind
 			}
-			opts := options(s)
-			opts.Terminal, opts.Log = true, writerFunc(func(p []byte) (int, error) {
-				switch text := string(p); {
-				case strings.Contains(text, "round 1 of "):
-					s.on.Store(true)
-				case strings.Contains(text, "verify the records"):
-					s.on.Store(false)
-				}
-				return len(p), nil
-			})
-			_, err := Run(t.Context(), mustParse(t, base+tt.queries), opts)
+			err := deceive(t, base+tt.queries, s)
 			_, wrong := errors.AsType[*failure.WrongAnswers](err)
 			if honest && err != nil || !honest && !wrong {
 				t.Errorf("%s: %v; honest: %v", tt.name, err, honest)
@@ -173,7 +163,24 @@ func TestDeceptions(t *testing.T) {
 			if wrong && !slices.ContainsFunc(tt.want, func(want string) bool { return strings.Contains(err.Error(), want) }) {
 				t.Errorf("%s: %v, want one of %q", tt.name, err, tt.want)
 			}
-			s.check(t)
 		}
 	}
+}
+
+// deceive runs a workload on a store that deceives during the rounds.
+func deceive(t *testing.T, text string, s *deceiver) error {
+	t.Helper()
+	opts := options(s)
+	opts.Terminal, opts.Log = true, writerFunc(func(p []byte) (int, error) {
+		switch text := string(p); {
+		case strings.Contains(text, "round 1 of "):
+			s.on.Store(true)
+		case strings.Contains(text, "verify the records"):
+			s.on.Store(false)
+		}
+		return len(p), nil
+	})
+	_, err := Run(t.Context(), mustParse(t, text), opts)
+	s.check(t)
+	return err
 }

@@ -37,7 +37,11 @@ func (r *run) result(ended error) *report.Result {
 		out.Models = append(out.Models, m.Name)
 		for i, c := range w.Collections {
 			if p, ok := r.data[i].Partitions[strings.Join(m.Schemas[i].Partition, ",")]; ok && c.Tree == nil {
-				out.Spreads = append(out.Spreads, report.SpreadResult{Model: m.Name, Collection: c.Schema.Collection, Partition: m.Schemas[i].Partition, Partitions: p.Count, Largest: p.Largest})
+				s := report.SpreadResult{Model: m.Name, Collection: c.Schema.Collection, Partition: m.Schemas[i].Partition, Partitions: p.Count, Largest: p.Largest}
+				if host := m.Hosts[i]; host != nil {
+					s.In, s.Grown = host.Schema.Collection, largestHost(r.candidates, m, i)
+				}
+				out.Spreads = append(out.Spreads, s)
 			}
 		}
 	}
@@ -62,6 +66,16 @@ func (r *run) result(ended error) *report.Result {
 	}
 	report.Judge(out)
 	return out
+}
+
+// largestHost returns how many records of a collection a record has at the end in which a model embeds them.
+func largestHost(candidates []*candidate.Candidate, m *workload.Model, at int) (largest int) {
+	for _, c := range candidates {
+		if c.Model == m {
+			largest = max(largest, c.LargestHost(at))
+		}
+	}
+	return largest
 }
 
 // asked returns what the workload says of the queries.

@@ -128,7 +128,7 @@ func Layouts(file string) (list []Layout, err error) {
 				l.Trees = append(l.Trees, *f)
 			case s != nil:
 				l.Schemas = append(l.Schemas, s.Buckets(mo.Schemas[i].Collection))
-			default:
+			case mo.Hosts[i] == nil: // else it is part of another collection
 				l.Schemas = append(l.Schemas, mo.Schemas[i])
 			}
 		}

@@ -335,6 +335,7 @@ var structural = map[string]struct {
 	"bookmarks": {[]string{"--records", "3000"}, groupsLieTogether},
 	"readings":  {[]string{"--records", "10000"}, bucketsAreFewRows},
 	"authors":   {[]string{"--records", "3000"}, copiesAreRead},
+	"threads":   {[]string{"--records", "4000"}, childrenLieApart},
 
 	"ycsb-a": {}, "ycsb-b": {}, "ycsb-c": {}, "ycsb-f": {}, // one model and one store, of which nothing follows
 	"ycsb-d": {[]string{"--records", "2000"}, newestAreThere},
@@ -392,6 +393,23 @@ func rowsOf(t *testing.T, r *loadtest.Result, query string) map[string]float64 {
 		}
 	}
 	return rows
+}
+
+// childrenLieApart sees that a post with its comments is one request where they are embedded, and two where they are not.
+func childrenLieApart(t *testing.T, r *loadtest.Result) {
+	rows := rowsOf(t, r, "post with its newest comments")
+	for _, c := range r.Candidates {
+		want := 2.0
+		if c.Model == "embedded" {
+			want = 1
+		}
+		if got := c.Queries[0].RequestsEach; got != want {
+			t.Errorf("%s: %v requests for a post with its comments, want %v", c.Model, got, want)
+		}
+	}
+	if rows["embedded"] != 1 || rows["same partition"] > 21 {
+		t.Errorf("rows read for a post with its comments: %v; want one, and 21 at most", rows)
+	}
 }
 
 // groupsLieTogether sees that an index tells of groups by one range, and without one every record is read.

@@ -87,6 +87,11 @@ type SpreadResult struct {
 	Partition  []string `json:"partition"` // its fields
 	Partitions int      `json:"partitions"`
 	Largest    int      `json:"largest"` // records of the largest
+
+	// In names the collection in whose records the model embeds those of this one; a partition is one of them then, and
+	// Grown is how many records the largest has at the end.
+	In    string `json:"in,omitempty"`
+	Grown int    `json:"grown,omitempty"`
 }
 
 // A QuerySetting is what the workload says of a query.

@@ -18,6 +18,15 @@ func (c *Candidate) Stored(ctx context.Context, at int) iter.Seq2[map[string]any
 	if s := c.shelves[at]; s != nil {
 		return s.all(ctx)
 	}
+	if n := c.nests[at]; n != nil {
+		return n.all(ctx)
+	}
+	var guests []string
+	for _, n := range c.nests {
+		if n != nil && n.in.At == at {
+			guests = append(guests, n.of.List())
+		}
+	}
 	return func(yield func(map[string]any, error) bool) {
 		for chunk, err := range c.repos[at].Walk(ctx, "") {
 			if err != nil {
@@ -25,6 +34,9 @@ func (c *Candidate) Stored(ctx context.Context, at int) iter.Seq2[map[string]any
 				return
 			}
 			for _, rec := range chunk.Items {
+				for _, list := range guests {
+					delete(rec, list)
+				}
 				if !yield(rec, nil) {
 					return
 				}

@@ -4,15 +4,14 @@ package candidate
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/polystore/polystore/loadtest/internal/failure"
 	"github.com/polystore/polystore/loadtest/internal/format"
 	"github.com/polystore/polystore/loadtest/internal/limit"
-	"github.com/polystore/polystore/loadtest/internal/operation"
 	"github.com/polystore/polystore/loadtest/internal/oracle"
 	"github.com/polystore/polystore/loadtest/internal/store"
 	"github.com/polystore/polystore/loadtest/internal/workload"
@@ -31,6 +30,9 @@ func (c *Candidate) Answers(ctx context.Context) error {
 
 // isEmpty reports whether a collection has no record.
 func (c *Candidate) isEmpty(ctx context.Context, at int) (bool, error) {
+	if c.nests[at] != nil {
+		return true, nil // or its hosts are there
+	}
 	if f := c.forests[at]; f != nil {
 		for _, err := range f.Trees(ctx) {
 			return false, err
@@ -70,10 +72,15 @@ type Candidate struct {
 	Seen *oracle.Oracle // what was written and answered; nil is not looked at
 
 	names   [][]string                   // of the collections in the store, by collection
-	repos   []*repo.Repo[map[string]any] // by collection, nil where there are trees or series
+	repos   []*repo.Repo[map[string]any] // by collection, nil where there are trees or series, and where it is embedded
+	views   []*repo.View[map[string]any] // by collection: its records without what is embedded in them; nil where nothing is
 	forests []*forest                    // by collection, nil where there are none
 	shelves []*shelf                     // by collection, nil where it is not kept as series
+	nests   nests                        // by collection, nil where it is not embedded
 	copied  copied
+
+	whole []bool   // by query: it reads every record of its own collection
+	below [][]bool // by query, and by its Children: they read every record
 }
 
 // New returns a candidate that nothing is known of. Where there are
@@ -135,7 +142,8 @@ func (c *Candidate) Open(ctx context.Context, w *workload.Workload, prefix strin
 
 // Take takes the collections that an earlier run kept.
 func (c *Candidate) Take(ctx context.Context, w *workload.Workload, k store.Kept) error {
-	c.repos, c.forests, c.shelves, c.copied, c.Names, c.names = nil, nil, nil, copied{model: c.Model}, nil, nil
+	c.Names, c.names = nil, nil
+	c.forget()
 	for _, of := range w.Collections {
 		names, err := c.openOne(ctx, of, k.Space)
 		if err != nil {
@@ -150,14 +158,25 @@ func (c *Candidate) Take(ctx context.Context, w *workload.Workload, k store.Kept
 	return nil
 }
 
+// forget forgets the collections that are open.
+func (c *Candidate) forget() {
+	c.repos, c.views, c.forests, c.shelves, c.nests, c.copied = nil, nil, nil, nil, nil, copied{model: c.Model}
+}
+
 // openOne makes a collection, and returns the names that it takes in the store.
 func (c *Candidate) openOne(ctx context.Context, of *workload.Collection, prefix string) (names []string, err error) {
 	var f *forest
 	var sh *shelf
 	var r *repo.Repo[map[string]any]
+	var v *repo.View[map[string]any]
+	var n *nest
 	names = []string{prefix + of.Schema.Collection}
 	c.copied.sources, c.copied.targets = append(c.copied.sources, nil), append(c.copied.targets, nil)
-	switch schema := c.Model.Forests[of.At]; {
+	schema, host := c.Model.Forests[of.At], c.Model.Hosts[of.At]
+	switch {
+	case host != nil:
+		names = nil
+		n, err = openNest(c.Model, of, c.repos[host.At])
 	case schema != nil:
 		trees := *schema
 		trees.Collection = names[0]
@@ -171,8 +190,12 @@ func (c *Candidate) openOne(ctx context.Context, of *workload.Collection, prefix
 			s.With = prefix + s.With
 		}
 		r, names, err = c.copied.open(ctx, c.Store.Repo, of, s)
+		if err == nil && slices.Contains(c.Model.Hosts, of) {
+			v, err = repo.FieldsOf(r, of.Declared()...)
+		}
 	}
-	c.repos, c.forests, c.shelves = append(c.repos, r), append(c.forests, f), append(c.shelves, sh)
+	c.repos, c.views, c.forests = append(c.repos, r), append(c.views, v), append(c.forests, f)
+	c.shelves, c.nests = append(c.shelves, sh), append(c.nests, n)
 	return names, err
 }
 
@@ -209,32 +232,4 @@ func stored(ctx context.Context, store *repo.Store, name string) (*repo.Repo[map
 		return nil, err
 	}
 	return repo.Open[map[string]any](ctx, store, schema, repo.WithoutDefine())
-}
-
-// Plan finds out which queries the model answers by an index, and reports those
-// that it cannot answer unless it means to scan.
-func (c *Candidate) Plan(w *workload.Workload, sample func(at int) operation.Call) failure.Faults {
-	var faults failure.Faults
-	c.Scans = make([]bool, len(w.Queries))
-	for i, q := range w.Queries {
-		k := sample(i)
-		why, scans := c.Unindexed(&k)
-		if c.Scans[i] = scans; why != "" && !scans {
-			faults = append(faults, failure.Fault{File: w.File, Line: q.Place.Line, Column: q.Place.Column,
-				Text: fmt.Sprintf("query %s in model %s: %v", q.Name, c.Model.Name, why)})
-		}
-	}
-	return faults
-}
-
-// Unindexed says why no index answers a call, "" if one does, and whether the model reads every record then.
-func (c *Candidate) Unindexed(k *operation.Call) (why string, scans bool) {
-	if k.Key != nil || k.Record != nil || k.Parts != nil || c.shelves[k.Q.Collection.At] != nil {
-		return "", false
-	}
-	err := c.explain(k.Q, k)
-	if err == nil {
-		return "", false
-	}
-	return reason(err), c.Model.Scan && errors.Is(err, repo.ErrNoIndex)
 }

@@ -23,6 +23,10 @@ func (c *Candidate) commit(ctx context.Context, r *repo.Repo[map[string]any], k 
 	for i := range k.Parts {
 		switch part := &k.Parts[i]; part.Q.Kind {
 		case "put":
+			if c.views[k.Q.Collection.At] != nil {
+				in.Patch(part.KeyIn(c.Model), rewriting(part)...)
+				continue
+			}
 			rec := expiring(maps.Clone(part.Record), part.Q.Collection)
 			in.Put(&rec)
 		case "delete":

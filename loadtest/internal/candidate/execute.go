@@ -16,7 +16,8 @@ import (
 type gatherer struct {
 	operation.Answer
 	keep  bool
-	whole int // records that have what they are joined with
+	hide  []*workload.Collection // that are embedded in the records
+	whole int                    // records that have what they are joined with
 }
 
 func (g *gatherer) all(seq iter.Seq2[map[string]any, error]) error {
@@ -31,6 +32,9 @@ func (g *gatherer) all(seq iter.Seq2[map[string]any, error]) error {
 
 func (g *gatherer) one(rec map[string]any) {
 	g.N++
+	for _, c := range g.hide {
+		delete(rec, c.List())
+	}
 	if g.keep {
 		g.Records = append(g.Records, rec)
 	}
@@ -54,53 +58,8 @@ func (c *Candidate) Do(ctx context.Context, k *operation.Call, keep bool) (opera
 
 // do sends an operation that is no journey.
 func (c *Candidate) do(ctx context.Context, k *operation.Call, keep bool) (operation.Answer, error) {
-	r := c.repos[k.Q.Collection.At]
-	g := gatherer{keep: keep || len(k.Q.Joins) > 0}
-	if f := c.forests[k.Q.Collection.At]; f != nil {
-		err := f.do(ctx, k, &g)
-		return g.Answer, err
-	}
-	if s := c.shelves[k.Q.Collection.At]; s != nil {
-		err := s.do(ctx, k, &g)
-		return g.Answer, err
-	}
-	if done, err := c.copied.write(ctx, k); done {
-		return g.Answer, err
-	}
-	var err error
-	switch k.Q.Kind {
-	case "insert":
-		rec := expiring(maps.Clone(k.Record), k.Q.Collection) // the library adds the version
-		err = r.Insert(ctx, &rec)
-	case "put":
-		rec := expiring(maps.Clone(k.Record), k.Q.Collection)
-		err = r.Put(ctx, &rec)
-	case "modify":
-		_, err = r.Update(ctx, k.KeyIn(c.Model), func(rec *map[string]any) error {
-			k.Change(*rec)
-			return nil
-		})
-	case "group":
-		err = c.commit(ctx, r, k)
-	case "renew":
-		_, err = r.Patch(ctx, k.KeyIn(c.Model), repo.ExpireAt(time.Now().Add(k.Q.Collection.TTL)))
-	case "update", "move":
-		_, err = r.Patch(ctx, k.KeyIn(c.Model), k.Edits...)
-	case "delete":
-		err = r.Delete(ctx, k.KeyIn(c.Model), repo.IfExists()) // else nobody would know that it did nothing
-	case "get":
-		var rec map[string]any
-		if rec, err = r.Get(ctx, k.KeyIn(c.Model)); err == nil {
-			g.one(rec)
-		}
-	case "exists":
-		var there bool
-		if there, err = r.Exists(ctx, k.KeyIn(c.Model)); there {
-			g.N = 1
-		}
-	default:
-		err = c.search(ctx, r, k, &g)
-	}
+	g := gatherer{keep: keep || len(k.Q.Joins) > 0, hide: c.nests.in(k.Q.Collection)}
+	err := c.ask(ctx, k, &g)
 	if err == nil {
 		err = c.complete(ctx, k, &g)
 	}
@@ -108,6 +67,57 @@ func (c *Candidate) do(ctx context.Context, k *operation.Call, keep bool) (opera
 		g.Records = nil
 	}
 	return g.Answer, err
+}
+
+// ask sends an operation to where the model keeps the collection.
+func (c *Candidate) ask(ctx context.Context, k *operation.Call, g *gatherer) error {
+	at := k.Q.Collection.At
+	switch {
+	case c.nests[at] != nil:
+		return c.nests[at].do(ctx, c, k, g)
+	case c.forests[at] != nil:
+		return c.forests[at].do(ctx, k, g)
+	case c.shelves[at] != nil:
+		return c.shelves[at].do(ctx, k, g)
+	}
+	if done, err := c.copied.write(ctx, k); done {
+		return err
+	}
+	return c.askRecords(ctx, c.repos[at], k, g)
+}
+
+// askRecords sends an operation to a collection of records.
+func (c *Candidate) askRecords(ctx context.Context, r *repo.Repo[map[string]any], k *operation.Call, g *gatherer) (err error) {
+	switch k.Q.Kind {
+	case "insert":
+		rec := expiring(maps.Clone(k.Record), k.Q.Collection) // the library adds the version
+		return r.Insert(ctx, &rec)
+	case "put":
+		return c.put(ctx, k)
+	case "modify":
+		_, err = r.Update(ctx, k.KeyIn(c.Model), func(rec *map[string]any) error {
+			k.Change(*rec)
+			return nil
+		})
+	case "group":
+		return c.commit(ctx, r, k)
+	case "renew":
+		_, err = r.Patch(ctx, k.KeyIn(c.Model), repo.ExpireAt(time.Now().Add(k.Q.Collection.TTL)))
+	case "update", "move":
+		_, err = r.Patch(ctx, k.KeyIn(c.Model), k.Edits...)
+	case "delete":
+		return r.Delete(ctx, k.KeyIn(c.Model), repo.IfExists()) // else nobody would know that it did nothing
+	case "get":
+		return c.get(ctx, k, g)
+	case "exists":
+		var there bool
+		if there, err = r.Exists(ctx, k.KeyIn(c.Model)); there {
+			g.N = 1
+		}
+	default:
+		return c.search(ctx, r, k, g)
+	}
+	return err
 }
 
 // expiring gives a record the end of its life.
@@ -120,14 +130,18 @@ func expiring(rec map[string]any, c *workload.Collection) map[string]any {
 
 // search does the queries that find records by their fields.
 func (c *Candidate) search(ctx context.Context, r *repo.Repo[map[string]any], k *operation.Call, g *gatherer) error {
-	if c.Scans[k.At] {
+	if len(k.Q.Children) > 0 {
+		return c.families(ctx, k, g)
+	}
+	if c.whole[k.At] {
 		return c.scan(ctx, r, k, g)
 	}
+	in := c.reader(k.Q.Collection)
 	switch k.Q.Kind {
 	case "find":
-		return g.all(r.Find(ctx, k.Find))
+		return g.all(in.Find(ctx, k.Find))
 	case "one":
-		rec, err := r.One(ctx, k.Find)
+		rec, err := in.One(ctx, k.Find)
 		if err == nil {
 			g.one(rec)
 		}
@@ -143,7 +157,7 @@ func (c *Candidate) search(ctx context.Context, r *repo.Repo[map[string]any], k 
 	}
 	cursor := ""
 	for range k.Q.Pages {
-		page, err := r.Page(ctx, k.Find, cursor)
+		page, err := in.Page(ctx, k.Find, cursor)
 		if err != nil {
 			return err
 		}
@@ -182,9 +196,9 @@ func (c *Candidate) scan(ctx context.Context, r *repo.Repo[map[string]any], k *o
 			}
 		}
 	case "near":
-		return scanNear(ctx, r, k, g)
+		return scanNear(r.Scan(ctx, k.Find.Limit(0)), k, g)
 	case "groups", "distinct", "firsts":
-		return scanGroups(ctx, r, k, g)
+		return scanGroups(r.Scan(ctx, k.Find.Limit(0)), k, g)
 	default:
 		return g.all(r.Scan(ctx, k.Find))
 	}

@@ -76,12 +76,24 @@ func (f *Filling) each(do func(*part) error) error {
 	return nil
 }
 
-// Left returns how long the rest takes, by what Some took.
+// Left returns how long the rest takes, by what Some took. What is embedded comes when its hosts are there, and these are
+// written again then, so it is taken to last as long as these.
 func (f *Filling) Left() (left time.Duration) {
 	for _, x := range f.parts {
-		left += x.whole(x.took) - x.took
+		of := f.stored(x)
+		if left += of.whole(of.took) - of.took; of != x {
+			left += of.took
+		}
 	}
 	return left
+}
+
+// stored returns the part that loads the records in the store: of what is embedded its hosts.
+func (f *Filling) stored(x *part) *part {
+	if n := f.Of.nests[x.col.At]; n != nil {
+		return f.parts[n.in.At]
+	}
+	return x
 }
 
 // Stop ends the loading, also one that has not come to its end.
@@ -134,8 +146,10 @@ func (x *part) load(ctx context.Context, w *workload.Workload, tables []*generat
 			x.step.Add(1)
 		}))
 		err := error(nil)
-		f, s := x.c.forests[x.col.At], x.c.shelves[x.col.At]
+		f, s, n := x.c.forests[x.col.At], x.c.shelves[x.col.At], x.c.nests[x.col.At]
 		switch {
+		case n != nil:
+			err = x.embed(ctx, n, records, pause)
 		case f != nil:
 			x.n, err = f.load(ctx, x.interrupted(records, pause))
 		case s != nil:
@@ -144,6 +158,8 @@ func (x *part) load(ctx context.Context, w *workload.Workload, tables []*generat
 			err = x.inPieces(ctx, records, pause, x.c.repos[x.col.At].InsertAll)
 		}
 		switch {
+		case n != nil && errors.Is(err, repo.ErrTooLarge):
+			x.c.Lacks = n.overfull(err, tables[x.col.At])
 		case f != nil && errors.Is(err, repo.ErrTooLarge):
 			x.c.Lacks = x.col.Schema.Collection + ": " + strings.TrimSuffix(reason(err), ": "+repo.ErrTooLarge.Error())
 		case s != nil && errors.Is(err, repo.ErrTooLarge):

@@ -3,6 +3,7 @@ package candidate
 import (
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -14,6 +15,9 @@ import (
 
 // explain says why no index answers a call, nil if one does.
 func (c *Candidate) explain(q *workload.Query, k *operation.Call) error {
+	if n := c.nests[q.Collection.At]; n != nil {
+		return n.explain(k)
+	}
 	r := c.repos[q.Collection.At]
 	var err error
 	if len(q.By) > 0 {
@@ -59,11 +63,11 @@ func (c *Candidate) group(ctx context.Context, r *repo.Repo[map[string]any], k *
 	return nil
 }
 
-// scanGroups tells of groups by reading every record. They come as their first records do.
-func scanGroups(ctx context.Context, r *repo.Repo[map[string]any], k *operation.Call, g *gatherer) error {
+// scanGroups tells of the groups of records that a call finds, in its order. They come as their first records do.
+func scanGroups(records iter.Seq2[map[string]any, error], k *operation.Call, g *gatherer) error {
 	groups := map[string]map[string]any{}
 	var order []map[string]any
-	for rec, err := range r.Scan(ctx, k.Find.Limit(0)) {
+	for rec, err := range records {
 		if err != nil {
 			return err
 		}

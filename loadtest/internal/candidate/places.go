@@ -3,6 +3,7 @@ package candidate
 import (
 	"cmp"
 	"context"
+	"iter"
 	"slices"
 
 	"github.com/polystore/polystore/loadtest/internal/generate"
@@ -27,15 +28,15 @@ func near(ctx context.Context, r *repo.Repo[map[string]any], k *operation.Call, 
 	return g.all(places.Find(ctx, q))
 }
 
-// scanNear does so by reading every record.
-func scanNear(ctx context.Context, r *repo.Repo[map[string]any], k *operation.Call, g *gatherer) error {
+// scanNear does so among records.
+func scanNear(records iter.Seq2[map[string]any, error], k *operation.Call, g *gatherer) error {
 	type hit struct {
 		rec map[string]any
 		far float64
 	}
 	var hits []hit
 	center := generate.PointOf(k.Center)
-	for rec, err := range r.Scan(ctx, k.Find.Limit(0)) {
+	for rec, err := range records {
 		if err != nil {
 			return err
 		}

@@ -14,8 +14,8 @@ import (
 )
 
 // Restore makes the records those that were loaded, also in their copies: what came is removed, and what changed or is gone
-// is inserted again.
-// Trees are not restored. Series that are not as they were loaded are removed, and appended again.
+// is inserted again, parents before what is embedded in them. Trees are not restored. Series that are not as they were
+// loaded are removed, and appended again.
 func (c *Candidate) Restore(ctx context.Context, w *workload.Workload, tables []*generate.Table) error {
 	for _, col := range w.Collections {
 		if c.forests[col.At] != nil {
@@ -57,11 +57,17 @@ func (c *Candidate) restore(ctx context.Context, w *workload.Workload, col *work
 	if s := c.shelves[col.At]; s != nil {
 		return s.restore(ctx, w, tables, wrong, missing)
 	}
-	r := c.repos[col.At]
-	if _, err := r.DeleteAll(ctx, nothingFails(slices.Values(wrong))); err != nil {
+	n, r := c.nests[col.At], c.repos[col.At]
+	err := error(nil)
+	if n != nil {
+		err = n.change(ctx, wrong, nil)
+	} else {
+		_, err = r.DeleteAll(ctx, nothingFails(slices.Values(wrong)))
+	}
+	if err != nil {
 		return err
 	}
-	_, err := r.InsertAll(ctx, func(yield func(map[string]any, error) bool) {
+	lost := func(yield func(map[string]any, error) bool) {
 		for rec, err := range loaded {
 			if _, ok := missing[value.Identity(rec, fields)]; err == nil && !ok {
 				continue
@@ -73,7 +79,11 @@ func (c *Candidate) restore(ctx context.Context, w *workload.Workload, col *work
 				return
 			}
 		}
-	})
+	}
+	if n != nil {
+		return n.add(ctx, lost, func(int) {})
+	}
+	_, err = r.InsertAll(ctx, lost)
 	return err
 }
 

@@ -11,7 +11,8 @@ import (
 // Through returns the candidate as a client has it that reaches the store on another way.
 func (c *Candidate) Through(ctx context.Context, w *workload.Workload, s *store.Store) (*Candidate, error) {
 	own := *c
-	own.Store, own.repos, own.forests, own.shelves, own.copied = s, nil, nil, nil, copied{model: c.Model}
+	own.Store = s
+	own.forget()
 	prefix := strings.TrimSuffix(c.Names[0], w.Collections[0].Schema.Collection)
 	for _, of := range w.Collections {
 		if _, err := own.openOne(ctx, of, prefix); err != nil {

@@ -11,8 +11,9 @@ import (
 	"github.com/polystore/polystore/repo"
 )
 
-// Verify makes sure that the indexes of a candidate agree with its records, that its trees and series are whole, and that
-// its copies are those of what they are from. Copies that an operation left due which was not done to its end follow before.
+// Verify makes sure that the indexes of a candidate agree with its records, that its trees and series are whole, that what
+// is embedded is in order, and that its copies are those of what they are from. Copies that an operation left due which was
+// not done to its end follow before.
 func (c *Candidate) Verify(ctx context.Context) error {
 	if err := c.copied.verify(ctx, c.Label); err != nil {
 		return err
@@ -26,11 +27,15 @@ func (c *Candidate) Verify(ctx context.Context) error {
 		return &failure.WrongAnswers{Text: fmt.Sprintf("after the run index %s of %s does not agree with its records: %s missing, %s that should not be there; %s",
 			rep.Index, c.Label, format.Plural(rep.Missing, "row"), format.Count(rep.Stale), rep.Samples[0])}
 	}
-	for _, f := range c.forests {
-		if f == nil {
-			continue
+	for at, f := range c.forests {
+		var err error
+		switch n := c.nests[at]; {
+		case f != nil:
+			err = f.verify(ctx, c.Label)
+		case n != nil:
+			err = n.verify(ctx, c.Label)
 		}
-		if err := f.verify(ctx, c.Label); err != nil {
+		if err != nil {
 			return err
 		}
 	}
@@ -43,6 +48,15 @@ func (c *Candidate) Verify(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// LargestHost returns how many records of a collection are embedded in the host that has the most, as the last look at all of
+// them found.
+func (c *Candidate) LargestHost(at int) int {
+	if at < len(c.nests) && c.nests[at] != nil {
+		return int(c.nests[at].largest.Load())
+	}
+	return 0
 }
 
 // VerifyRecords makes sure that the records of a candidate are those that were loaded and written, and their copies, too.

@@ -25,6 +25,14 @@ func differ(k *operation.Call, a, b candidate.Reply) string {
 	case k.Q.InOrder():
 		return firstOther(k, a, b)
 	}
+	if text := differInOrder(k, a, b); text != "" {
+		return text
+	}
+	return differBelow(k, a, b)
+}
+
+// differInOrder says how the records of two replies differ, whose order has ties.
+func differInOrder(k *operation.Call, a, b candidate.Reply) string {
 	limit := k.Limit * max(k.Q.Pages, 1)
 	cut := limit > 0 && a.N >= limit
 	from := 0
@@ -38,6 +46,29 @@ func differ(k *operation.Call, a, b candidate.Reply) string {
 			return fmt.Sprintf("they differ in records %d to %d", from+1, to) + onlyIn(k, a, b)
 		}
 		from = to
+	}
+	return ""
+}
+
+// differBelow says how the children of the records of two replies differ. Of records with ties each may have others.
+func differBelow(k *operation.Call, a, b candidate.Reply) string {
+	n := len(k.Q.Children)
+	at := map[string]int{}
+	for i, rec := range b.Records {
+		at[value.Identity(rec, k.Q.Collection.Key())] = i
+	}
+	for i, rec := range a.Records {
+		other, both := at[value.Identity(rec, k.Q.Collection.Key())]
+		if !both {
+			continue
+		}
+		for j, own := range k.Children(rec) {
+			x, y := a.Children[i*n+j], b.Children[other*n+j]
+			text := differ(&own, candidate.Reply{Answer: operation.Answer{N: len(x), Records: x}}, candidate.Reply{Answer: operation.Answer{N: len(y), Records: y}})
+			if text != "" {
+				return fmt.Sprintf("%s of %s: %s", own.Q.Collection.Schema.Collection, value.Key(rec, k.Q.Collection.Key()), text)
+			}
+		}
 	}
 	return ""
 }

@@ -27,6 +27,7 @@ type surveyor struct {
 	lists  map[string]bool           // lists whose elements some model indexes
 	writes map[string]bool           // the fields that queries write
 	trees  *forester                 // nil if the records are no nodes of trees
+	hosts  []hosts                   // of each model that embeds the records
 	faults failure.Faults
 }
 
@@ -40,6 +41,7 @@ func Survey(ctx context.Context, w *workload.Workload, p *progress.Log) ([]*gene
 	var data []*generate.Table
 	for _, c := range w.Collections {
 		s := newSurveyor(w, c)
+		s.hosts = hostsOf(w, c, data)
 		step := p.Begin("read "+c.Schema.Collection, w.Limited(c.Data.Count), "records")
 		for r, err := range Rows(ctx, w, c, data) {
 			if err != nil {
@@ -128,6 +130,9 @@ func (s *surveyor) add(r Row) {
 		if !s.addKey(r, i, key) {
 			return
 		}
+	}
+	for i := range s.hosts {
+		s.hosts[i].check(s, r)
 	}
 	for fields, counts := range s.spread {
 		counts[value.Identity(r.record, strings.Split(fields, ","))]++

@@ -49,6 +49,9 @@ const (
 	FirstPiece    = 512  // records of a collection, whose loading tells how long that of all takes
 	FirstGathered = 4096 // as that, where the library gathers so many to commit them by their partitions
 	LoadedAtOnce  = 2    // candidates of a store, where the library commits one after the other
+
+	EmbeddedAtOnce = 50_000 // records that are gathered to be embedded in others
+	HostsAtOnce    = 512    // records in which they are embedded, with all that is in them
 )
 
 // Of the sampled calls.

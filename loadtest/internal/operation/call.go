@@ -31,11 +31,12 @@ type Call struct {
 	Where  map[string]any // of near
 	Edits  []repo.Edit
 	Record map[string]any
-	Parts  []Call // the changes of a group, the steps of a journey
-	To     string // the node below which another one is transplanted
+	Parts  []Call         // the changes of a group, the steps of a journey
+	To     string         // the node below which another one is transplanted
+	Parent map[string]any // the key of the drawn record, where its children are read, too
 
 	Checked bool        // what it answers is checked
-	Conds   []Condition // of what it finds, where it is checked or of series
+	Conds   []Condition // of what it finds, where it is checked, of series, or a model embeds what it finds
 
 	from   int                   // number of the record of the data that it is for
 	sets   []workload.Assignment // what it sets
@@ -74,7 +75,29 @@ func (k *Call) Take(found []map[string]any) Call {
 	if own.Key = keys[0]; len(keys) > 1 {
 		own.Keys = keys
 	}
+	if own.Parent != nil {
+		own.Parent = rec
+	}
 	return own
+}
+
+// Children returns the calls that find the children of a record, one for each of the query's.
+func (k *Call) Children(parent map[string]any) []Call {
+	list := make([]Call, len(k.Q.Children))
+	for i, q := range k.Q.Children {
+		own := Call{Q: q, At: k.At, Limit: q.Limit, Checked: k.Checked}
+		for _, c := range q.Where {
+			v := c.Literal
+			if c.From != "" {
+				v = parent[c.From]
+			}
+			own.Find = own.Find.Where(c.Field, v)
+			own.condition("any_of", c.Field, v)
+		}
+		own.Find = own.Find.Order(q.Order...).Limit(q.Limit)
+		list[i] = own
+	}
+	return list
 }
 
 // KeyIn returns the key of the record in a model.

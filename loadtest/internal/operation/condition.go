@@ -14,9 +14,9 @@ type Condition struct {
 	Values []any
 }
 
-// condition notes a condition of a call that is checked, or that a model answers by series.
+// condition notes a condition of a call that is checked, or that some model answers by series, or by what is embedded.
 func (k *Call) condition(way, field string, values ...any) {
-	if k.Checked || k.Q.Collection.InSeries {
+	if k.Checked || k.Q.Collection.InSeries || k.Q.Collection.Embedded {
 		k.Conds = append(k.Conds, Condition{way, field, values})
 	}
 }

@@ -62,4 +62,7 @@ type Answer struct {
 	N       int
 	Records []map[string]any
 	Steps   []Step // of a journey
+
+	// Children are those of the records, where they are kept: of each record a list for each of the query's Children.
+	Children [][]map[string]any
 }

@@ -130,6 +130,12 @@ func (s *Stream) callFor(r *rand.Rand, at, number, i int) Call {
 	default:
 		k.Find = s.find(r, &k, i)
 	}
+	if len(q.Children) > 0 {
+		k.Parent = map[string]any{}
+		for _, f := range q.Collection.Key() {
+			k.Parent[f] = s.at(q.Collection, f, i)
+		}
+	}
 	return k
 }
 

@@ -89,6 +89,11 @@ func (t *Trace) wrong(l *data.Line) string {
 	}
 	h, whole := t.key(l)
 	i, there := t.known[c.At][h]
+	if q.Kind == "insert" || q.Kind == "put" {
+		if text := t.orphan(l, c); text != "" {
+			return fmt.Sprintf("query %s %s", q.Name, text)
+		}
+	}
 	switch q.Kind {
 	case "insert":
 		if whole && !there {
@@ -105,6 +110,34 @@ func (t *Trace) wrong(l *data.Line) string {
 		}
 		if v == nil && (!whole || !there || i < 0 || t.s.Data[c.At].Column(f)[i] == nil) {
 			return fmt.Sprintf("query %s takes %s, which the operation does not have", q.Name, f)
+		}
+	}
+	return ""
+}
+
+// orphan says why a record cannot be written in a model that embeds it: it names a parent that is not there, or not all
+// of its key.
+func (t *Trace) orphan(l *data.Line, c *workload.Collection) string {
+	for _, m := range t.s.w.Models {
+		host := m.Hosts[c.At]
+		if host == nil {
+			continue
+		}
+		partition, key, named := m.Schemas[c.At].Partition, []any(nil), 0
+		for _, f := range partition {
+			if key = append(key, l.Fields[f]); l.Fields[f] != nil {
+				named++
+			}
+		}
+		_, there := t.known[host.At][value.Hash(value.IdentityOf(key))]
+		switch in := host.Schema.Collection; {
+		case named == 0: // it has the parent of the record that is drawn
+		case named < len(partition):
+			return fmt.Sprintf("names a part of a parent, of which model %s wants all (%s) or nothing", m.Name, strings.Join(partition, ", "))
+		case m.KeyAt[host.At] != 0:
+			return fmt.Sprintf("names a parent by another key than %s is declared with, so that nothing tells whether it is there; leave out model %s", in, m.Name)
+		case !there:
+			return fmt.Sprintf("names a parent that is not in %s, and nothing above inserts it, so that model %s cannot embed it", in, m.Name)
 		}
 	}
 	return ""

@@ -41,6 +41,11 @@ func (o *Oracle) wrong(e *event) string {
 			complete, text = o.missing(e)
 		}
 	}
+	if text == "" && len(q.Children) > 0 {
+		var all bool
+		all, text = o.wrongChildren(e)
+		complete = complete && all
+	}
 	if tally.Answers++; complete {
 		tally.Complete++
 	}
@@ -58,6 +63,9 @@ func (o *Oracle) wrongAbsence(e *event) string {
 	}
 	if e.o != operation.Absent || e.k.Q.Collection.Tree != nil { // of a node, it may be the parent that is not found
 		return ""
+	}
+	if e.k.Record != nil {
+		return "the record in which it is to be embedded is not found, and nothing removes that"
 	}
 	for _, key := range keys {
 		if rec, number := o.found(e.k.Q.Collection, key); o.may(e.k.Q.Collection, rec, number, "", false, e) {

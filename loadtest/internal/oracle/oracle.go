@@ -90,10 +90,14 @@ func (o *Oracle) Note(k *operation.Call, a operation.Answer, out operation.Outco
 	e := event{k, a, out, int64(began.Sub(o.began)), int64(time.Since(o.began))}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if !k.Q.Writes() && o.kept+len(a.Records) > limit.CheckedRecords {
+	n := len(a.Records)
+	for _, list := range a.Children {
+		n += len(list)
+	}
+	if !k.Q.Writes() && o.kept+n > limit.CheckedRecords {
 		return
 	}
-	o.kept += len(a.Records)
+	o.kept += n
 	o.events = append(o.events, e)
 }
 

@@ -70,7 +70,14 @@ func rates(r *report.Result) report.Table {
 func spreads(r *report.Result) report.Table {
 	t := report.Table{Head: []string{"model", "collection", "partition", "partitions", "records of the largest", ""}}
 	for _, s := range r.Spreads {
-		t.Rows = append(t.Rows, []string{s.Model, s.Collection, strings.Join(s.Partition, ", "), format.Count(s.Partitions), format.Count(s.Largest), ""})
+		partition, largest := strings.Join(s.Partition, ", "), format.Count(s.Largest)
+		if s.In != "" {
+			partition += ", embedded in " + s.In
+		}
+		if s.Grown > s.Largest {
+			largest += fmt.Sprintf(" (at the end %s)", format.Count(s.Grown))
+		}
+		t.Rows = append(t.Rows, []string{s.Model, s.Collection, partition, format.Count(s.Partitions), largest, ""})
 	}
 	return t
 }

@@ -87,11 +87,13 @@ var hashSeed = maphash.MakeSeed()
 // Hash returns a hash of text.
 func Hash(text string) uint64 { return maphash.String(hashSeed, text) }
 
-// IsEmpty reports whether a value is none, or a list or map of nothing.
+// IsEmpty reports whether a value is none, or bytes, a list or a map of nothing.
 func IsEmpty(v any) bool {
 	switch v := v.(type) {
 	case nil:
 		return true
+	case []byte:
+		return len(v) == 0
 	case []any:
 		return len(v) == 0
 	case map[string]any:

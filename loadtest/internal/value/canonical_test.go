@@ -22,3 +22,17 @@ func TestCanonicalTellsValuesApart(t *testing.T) {
 		t.Error("the version makes a difference")
 	}
 }
+
+// What a store need not keep is as if it were absent; an empty text is kept.
+func TestWhatIsEmpty(t *testing.T) {
+	for _, v := range []any{nil, []byte{}, []any{}, map[string]any{}} {
+		if !IsEmpty(v) || Sum(map[string]any{"a": int64(1), "b": v}, nil) != Sum(map[string]any{"a": int64(1)}, nil) {
+			t.Errorf("%#v is not empty", v)
+		}
+	}
+	for _, v := range []any{"", int64(0), false, []byte("a"), []any{""}} {
+		if IsEmpty(v) {
+			t.Errorf("%#v is empty", v)
+		}
+	}
+}

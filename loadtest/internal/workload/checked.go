@@ -91,6 +91,11 @@ func (w *Workload) needChecked() {
 			if q.Collection == c {
 				fields = append(append(append(fields, q.Compared()...), bare(q.By)...), q.Sum...)
 			}
+			for _, own := range q.Children {
+				if own.Collection == c {
+					fields = append(fields, own.Compared()...)
+				}
+			}
 		}
 		for _, f := range fields {
 			c.Needs[f] = true

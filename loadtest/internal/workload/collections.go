@@ -77,12 +77,6 @@ func (w *Workload) checkWith(d *document.File, m *document.Mapping, s repo.Schem
 	if s.With == "" {
 		return
 	}
-	partition := func(s repo.Schema) (list []string) {
-		for _, name := range s.Partition {
-			list = append(list, name+" "+s.Fields[name])
-		}
-		return list
-	}
 	at, with := m.PlaceOf("with"), w.collectionNamed(s.With)
 	switch {
 	case with == nil:
@@ -91,8 +85,8 @@ func (w *Workload) checkWith(d *document.File, m *document.Mapping, s repo.Schem
 		d.FaultIn(at, "collection %s has trees, with which no other one lies", s.With)
 	case with.Schema.With != "":
 		d.FaultIn(at, "collection %s lies with %s itself; name that one", s.With, with.Schema.With)
-	case !slices.Equal(partition(s), partition(with.Schema)):
-		d.FaultIn(at, "collection %s has the partition %q and this one %q; with: is for collections with the same", s.With, partition(with.Schema), partition(s))
+	case !slices.Equal(partitionOf(&s), partitionOf(&with.Schema)):
+		d.FaultIn(at, "collection %s has the partition %q and this one %q; with: is for collections with the same", s.With, partitionOf(&with.Schema), partitionOf(&s))
 	}
 }
 

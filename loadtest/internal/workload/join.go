@@ -28,6 +28,9 @@ func (r queryReader) joins() {
 		r.d.FaultIn(r.m.PlaceOf("join"), "%s has a join, and collection %s has trees, whose nodes are joined with nothing", r.m.What, r.q.Collection.Schema.Collection)
 		return
 	}
+	if r.m.Has("children") {
+		r.d.FaultIn(r.m.PlaceOf("join"), "%s has join and children; let two queries have one of them each", r.m.What)
+	}
 	m, ok := r.d.Mapping(n, r.m.What+": join")
 	if !ok {
 		return

@@ -2,7 +2,6 @@ package workload
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/goccy/go-yaml/ast"
 
@@ -41,7 +40,7 @@ func (w *Workload) baseModel(name string) *Model {
 		if c.Tree != nil {
 			f = c.Tree.schema(s.Collection)
 		}
-		mo.Forests, mo.Copies = append(mo.Forests, f), append(mo.Copies, nil)
+		mo.Forests, mo.Copies, mo.Hosts = append(mo.Forests, f), append(mo.Copies, nil), append(mo.Hosts, nil)
 	}
 	return mo
 }
@@ -67,6 +66,7 @@ func (w *Workload) readModel(d *document.File, m *document.Mapping) {
 	}
 	w.plantAll(d, m, mo)
 	w.readModelCollections(d, m, mo)
+	mo.embed(w.Collections)
 	m.Done()
 	w.checkJoins(d, mo)
 	w.checkCopies(d, mo)
@@ -83,11 +83,10 @@ func (w *Workload) checkModel(d *document.File, at document.Place, mo *Model) {
 			continue
 		}
 		checkSchema(d, at, mo.Schemas[i])
-		with := w.collectionNamed(mo.Schemas[i].With)
-		if with != nil && !slices.Equal(mo.Schemas[i].Partition, mo.Schemas[with.At].Partition) {
-			d.FaultIn(at, "model %s: %s lies with %s, and so has the same partition, which is (%s)", mo.Name, mo.Schemas[i].Collection, with.Schema.Collection, strings.Join(mo.Schemas[with.At].Partition, ", "))
-		}
+		w.checkLies(d, at, mo, i)
 	}
+	w.checkEmbedded(d, at, mo)
+	w.checkMixed(d, at, mo)
 }
 
 // readOwnKey reads the key that a model gives the only collection.
@@ -165,6 +164,7 @@ func (w *Workload) readModelCollections(d *document.File, m *document.Mapping, m
 			continue
 		}
 		readKey(d, cm, c, &mo.Schemas[c.At])
+		w.readPlace(d, cm, c, mo)
 		if x := cm.Get("indexes"); x != nil {
 			mo.Schemas[c.At].Indexes = readIndexes(d, x, c.Schema.Fields)
 		}

@@ -138,6 +138,9 @@ func (r queryReader) parameters() {
 	default:
 		r.needKey()
 	}
+	if q.Kind == "get" || q.Kind == "find" {
+		r.children()
+	}
 }
 
 // needAll keeps all fields of the records of a file, of which there will be copies.

@@ -33,8 +33,9 @@ type Query struct {
 	One        bool // of Set one is drawn for each operation
 	Add        []Addition
 	Push       []Push
-	Steps      []Step // of a journey
-	Joins      []Join // what it fetches of other collections
+	Steps      []Step   // of a journey
+	Joins      []Join   // what it fetches of other collections
+	Children   []*Query // that are read with each record: they draw from its key
 	Draw       Draw
 	Objectives []Objective
 	Misses     bool // calls that find or change nothing are meant

@@ -42,15 +42,17 @@ type Workload struct {
 
 // A Collection is a base schema and where its records come from.
 type Collection struct {
-	At       int // index in Workload.collections
-	place    document.Place
-	Schema   repo.Schema
-	Tree     *Tree         // nil if its records are no nodes of trees
-	TTL      time.Duration // after which a record expires that nobody renews; 0 is never
-	Data     Source
-	Needs    map[string]bool // fields whose values queries and other collections draw from
-	InSeries bool            // a model keeps it as series
-	Keys     [][]string      // the key fields, as declared and in each model that has other ones
+	At     int // index in Workload.collections
+	place  document.Place
+	Schema repo.Schema
+	Tree   *Tree         // nil if its records are no nodes of trees
+	TTL    time.Duration // after which a record expires that nobody renews; 0 is never
+	Data   Source
+	Needs  map[string]bool // fields whose values queries and other collections draw from
+	Keys   [][]string      // the key fields, as declared and in each model that has other ones
+
+	Embedded bool // some model has the records in those of another collection
+	InSeries bool // some model keeps it as series
 }
 
 // A Model is one way to lay out all collections.
@@ -63,6 +65,7 @@ type Model struct {
 	Series  []*Series      // by collection, nil where the model keeps records
 	Copies  [][]Join       // by collection: what its records have of others
 	KeyAt   []int          // by collection: which of its Keys the model has
+	Hosts   []*Collection  // by collection: that in whose records its records are, nil if they lie by themselves
 }
 
 // Load reads a workload file. What is wrong with it is returned as Faults, all at
