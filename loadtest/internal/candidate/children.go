@@ -16,7 +16,7 @@ func (c *Candidate) get(ctx context.Context, k *operation.Call, g *gatherer) err
 	lists, errs := make([][]map[string]any, len(calls)), make([]error, len(calls))
 	var beside sync.WaitGroup
 	for i := range calls {
-		if c.embedded(k, &calls[i]) {
+		if c.nests.embedded(k, &calls[i]) {
 			in = c.repos[k.Q.Collection.At]
 			continue
 		}
@@ -28,8 +28,8 @@ func (c *Candidate) get(ctx context.Context, k *operation.Call, g *gatherer) err
 		return err
 	}
 	for i := range calls {
-		if c.embedded(k, &calls[i]) {
-			lists[i] = c.inside(rec, &calls[i])
+		if c.nests.embedded(k, &calls[i]) {
+			lists[i] = c.nests.inside(rec, &calls[i])
 		}
 	}
 	g.family(rec, lists)
@@ -41,7 +41,7 @@ func (c *Candidate) families(ctx context.Context, k *operation.Call, g *gatherer
 	at := k.Q.Collection.At
 	in := c.reader(k.Q.Collection)
 	for _, q := range k.Q.Children {
-		if c.embedded(k, &operation.Call{Q: q}) {
+		if c.nests.embedded(k, &operation.Call{Q: q}) {
 			in = c.repos[at]
 		}
 	}
@@ -85,8 +85,8 @@ func (c *Candidate) childrenOf(ctx context.Context, k *operation.Call, i int, pa
 	}
 	for j := range calls {
 		var list []map[string]any
-		if c.embedded(k, &calls[j]) {
-			list = c.inside(parents[j], &calls[j])
+		if c.nests.embedded(k, &calls[j]) {
+			list = c.nests.inside(parents[j], &calls[j])
 		} else if list, err = c.found(ctx, &calls[j], c.below[k.At][i]); err != nil {
 			return nil, err
 		}
@@ -112,14 +112,14 @@ func (c *Candidate) found(ctx context.Context, k *operation.Call, scans bool) ([
 }
 
 // embedded reports whether the children that a call finds are in the record that their parent is.
-func (c *Candidate) embedded(parent, k *operation.Call) bool {
-	n := c.nests[k.Q.Collection.At]
+func (list nests) embedded(parent, k *operation.Call) bool {
+	n := list[k.Q.Collection.At]
 	return n != nil && n.in == parent.Q.Collection && n.holds(k)
 }
 
 // inside returns what a call finds in a host that was read whole.
-func (c *Candidate) inside(host map[string]any, k *operation.Call) []map[string]any {
-	n := c.nests[k.Q.Collection.At]
+func (list nests) inside(host map[string]any, k *operation.Call) []map[string]any {
+	n := list[k.Q.Collection.At]
 	return cut(n.pick(n.records(host), k), k.Limit)
 }
 

@@ -134,7 +134,7 @@ func (c *Candidate) search(ctx context.Context, r *repo.Repo[map[string]any], k 
 		return c.families(ctx, k, g)
 	}
 	if c.whole[k.At] {
-		return c.scan(ctx, r, k, g)
+		return scan(ctx, r, k, g)
 	}
 	in := c.reader(k.Q.Collection)
 	switch k.Q.Kind {
@@ -153,7 +153,7 @@ func (c *Candidate) search(ctx context.Context, r *repo.Repo[map[string]any], k 
 	case "near":
 		return near(ctx, r, k, g)
 	case "groups", "distinct", "firsts":
-		return c.group(ctx, r, k, g)
+		return group(ctx, r, k, g)
 	}
 	cursor := ""
 	for range k.Q.Pages {
@@ -176,7 +176,7 @@ func (c *Candidate) search(ctx context.Context, r *repo.Repo[map[string]any], k 
 
 // scan answers a query by reading every record. A page behind the first one is
 // found by skipping those before, for want of an order to go on in.
-func (c *Candidate) scan(ctx context.Context, r *repo.Repo[map[string]any], k *operation.Call, g *gatherer) error {
+func scan(ctx context.Context, r *repo.Repo[map[string]any], k *operation.Call, g *gatherer) error {
 	switch k.Q.Kind {
 	case "one":
 		if err := g.all(r.Scan(ctx, k.Find.Limit(2))); err != nil {

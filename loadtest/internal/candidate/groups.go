@@ -37,7 +37,7 @@ func (c *Candidate) explain(q *workload.Query, k *operation.Call) error {
 func isElement(field string) bool { return strings.HasSuffix(field, "[]") }
 
 // group does the queries that tell of groups.
-func (c *Candidate) group(ctx context.Context, r *repo.Repo[map[string]any], k *operation.Call, g *gatherer) error {
+func group(ctx context.Context, r *repo.Repo[map[string]any], k *operation.Call, g *gatherer) error {
 	groups := r.GroupBy(k.Q.By...).Sum(k.Q.Sum...)
 	switch k.Q.Kind {
 	case "distinct":

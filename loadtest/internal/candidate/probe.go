@@ -141,7 +141,7 @@ func (x *part) upkeep(ctx context.Context) (walk, verify time.Duration) {
 	}
 	walk = x.whole(time.Since(began))
 	began = time.Now()
-	_, _ = x.c.disagreeing(ctx, x.names)
+	_, _ = disagreeing(ctx, x.c.Store.Repo, x.names)
 	if s := x.c.shelves[x.col.At]; s != nil {
 		_ = s.verify(ctx, x.c.Label)
 	}

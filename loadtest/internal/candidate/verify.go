@@ -18,7 +18,7 @@ func (c *Candidate) Verify(ctx context.Context) error {
 	if err := c.copied.verify(ctx, c.Label); err != nil {
 		return err
 	}
-	wrong, err := c.disagreeing(ctx, c.Names)
+	wrong, err := disagreeing(ctx, c.Store.Repo, c.Names)
 	switch {
 	case err != nil:
 		return err
@@ -72,7 +72,7 @@ func (c *Candidate) VerifyRecords(ctx context.Context, w *workload.Workload) err
 
 // OutOfStep returns how many rows of indexes do not agree with the records, and one of them.
 func (c *Candidate) OutOfStep(ctx context.Context) (rows int, sample string, err error) {
-	wrong, err := c.disagreeing(ctx, c.Names)
+	wrong, err := disagreeing(ctx, c.Store.Repo, c.Names)
 	for i, rep := range wrong {
 		if rows += rep.Missing + rep.Stale; i == 0 {
 			sample = fmt.Sprintf("index %s: %s", rep.Index, rep.Samples[0])
@@ -82,9 +82,9 @@ func (c *Candidate) OutOfStep(ctx context.Context) (rows int, sample string, err
 }
 
 // disagreeing returns the reports of the indexes of collections that do not agree with the records.
-func (c *Candidate) disagreeing(ctx context.Context, names []string) (list []repo.Report, err error) {
+func disagreeing(ctx context.Context, s *repo.Store, names []string) (list []repo.Report, err error) {
 	for _, name := range names {
-		r, err := stored(ctx, c.Store.Repo, name)
+		r, err := stored(ctx, s, name)
 		if err != nil {
 			return nil, err
 		}
