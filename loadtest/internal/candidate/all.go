@@ -3,7 +3,29 @@ package candidate
 import (
 	"context"
 	"iter"
+
+	"github.com/polystore/polystore/loadtest/internal/operation"
 )
+
+// A keeper keeps a collection otherwise than as records in a collection of the store.
+type keeper interface {
+	do(ctx context.Context, k *operation.Call, g *gatherer) error // sends an operation
+	all(ctx context.Context) iter.Seq2[map[string]any, error]     // yields what are records elsewhere
+	verify(ctx context.Context, label string) error               // finds what is wrong after the run
+}
+
+// kept returns how the model keeps a collection otherwise, nil if it does not.
+func (c *Candidate) kept(at int) keeper {
+	switch {
+	case c.forests[at] != nil:
+		return c.forests[at]
+	case c.shelves[at] != nil:
+		return c.shelves[at]
+	case c.nests[at] != nil:
+		return c.nests[at]
+	}
+	return nil
+}
 
 // All yields the records of a collection in no order, without copies. Those of trees say where in their tree they are.
 func (c *Candidate) All(ctx context.Context, at int) iter.Seq2[map[string]any, error] {
@@ -12,14 +34,8 @@ func (c *Candidate) All(ctx context.Context, at int) iter.Seq2[map[string]any, e
 
 // Stored yields the records with the copies that the model keeps in them.
 func (c *Candidate) Stored(ctx context.Context, at int) iter.Seq2[map[string]any, error] {
-	if f := c.forests[at]; f != nil {
-		return f.all(ctx)
-	}
-	if s := c.shelves[at]; s != nil {
-		return s.all(ctx)
-	}
-	if n := c.nests[at]; n != nil {
-		return n.all(ctx)
+	if kept := c.kept(at); kept != nil {
+		return kept.all(ctx)
 	}
 	var guests []string
 	for _, n := range c.nests {

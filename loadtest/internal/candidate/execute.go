@@ -72,13 +72,8 @@ func (c *Candidate) do(ctx context.Context, k *operation.Call, keep bool) (opera
 // ask sends an operation to where the model keeps the collection.
 func (c *Candidate) ask(ctx context.Context, k *operation.Call, g *gatherer) error {
 	at := k.Q.Collection.At
-	switch {
-	case c.nests[at] != nil:
-		return c.nests[at].do(ctx, c, k, g)
-	case c.forests[at] != nil:
-		return c.forests[at].do(ctx, k, g)
-	case c.shelves[at] != nil:
-		return c.shelves[at].do(ctx, k, g)
+	if kept := c.kept(at); kept != nil {
+		return kept.do(ctx, k, g)
 	}
 	if done, err := c.copied.write(ctx, k); done {
 		return err

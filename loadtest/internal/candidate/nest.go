@@ -19,6 +19,7 @@ import (
 // A nest is a collection whose records are embedded in those of another one, their hosts: they are elements of a list, in
 // the order of their keys. An element has the fields of its record but for those that name the host.
 type nest struct {
+	model     *workload.Model
 	of, in    *workload.Collection
 	hosts     *repo.Repo[map[string]any]
 	lists     *repo.View[map[string]any] // of the hosts: their keys and the list
@@ -31,7 +32,7 @@ type nest struct {
 // openNest returns what a model embeds in a collection that is open.
 func openNest(m *workload.Model, of *workload.Collection, hosts *repo.Repo[map[string]any]) (*nest, error) {
 	in, s := m.Hosts[of.At], &m.Schemas[of.At]
-	n := &nest{of: of, in: in, hosts: hosts, hostKey: in.Keys[m.KeyAt[in.At]], partition: s.Partition, sort: s.Sort}
+	n := &nest{model: m, of: of, in: in, hosts: hosts, hostKey: in.Keys[m.KeyAt[in.At]], partition: s.Partition, sort: s.Sort}
 	var err error
 	n.lists, err = repo.FieldsOf(hosts, append(slices.Clone(n.hostKey), of.List())...)
 	return n, err
@@ -158,16 +159,16 @@ func (n *nest) told(err error) error {
 }
 
 // do sends an operation to what is embedded.
-func (n *nest) do(ctx context.Context, c *Candidate, k *operation.Call, g *gatherer) error {
+func (n *nest) do(ctx context.Context, k *operation.Call, g *gatherer) error {
 	switch k.Q.Kind {
 	case "insert", "put":
-		return n.write(ctx, n.hostOf(k.Record), []operation.Call{*k}, c.Model)
+		return n.write(ctx, n.hostOf(k.Record), []operation.Call{*k}, n.model)
 	case "update", "move", "modify", "delete":
-		return n.write(ctx, k.KeyIn(c.Model)[:len(n.partition)], []operation.Call{*k}, c.Model)
+		return n.write(ctx, k.KeyIn(n.model)[:len(n.partition)], []operation.Call{*k}, n.model)
 	case "group":
-		return n.write(ctx, k.Parts[0].KeyIn(c.Model)[:len(n.partition)], k.Parts, c.Model)
+		return n.write(ctx, k.Parts[0].KeyIn(n.model)[:len(n.partition)], k.Parts, n.model)
 	case "get", "exists":
-		rec, err := n.get(ctx, k.KeyIn(c.Model))
+		rec, err := n.get(ctx, k.KeyIn(n.model))
 		switch {
 		case err == nil:
 			g.one(rec)

@@ -27,24 +27,11 @@ func (c *Candidate) Verify(ctx context.Context) error {
 		return &failure.WrongAnswers{Text: fmt.Sprintf("after the run index %s of %s does not agree with its records: %s missing, %s that should not be there; %s",
 			rep.Index, c.Label, format.Plural(rep.Missing, "row"), format.Count(rep.Stale), rep.Samples[0])}
 	}
-	for at, f := range c.forests {
-		var err error
-		switch n := c.nests[at]; {
-		case f != nil:
-			err = f.verify(ctx, c.Label)
-		case n != nil:
-			err = n.verify(ctx, c.Label)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	for _, s := range c.shelves {
-		if s == nil {
-			continue
-		}
-		if err := s.verify(ctx, c.Label); err != nil {
-			return err
+	for at := range c.repos {
+		if kept := c.kept(at); kept != nil {
+			if err := kept.verify(ctx, c.Label); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
