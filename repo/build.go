@@ -98,7 +98,7 @@ func (r *Repo[T]) Ready(ctx context.Context, index string) error {
 			err = store.SleepUntil(ctx, time.Now().Add(readyAgain))
 		}
 		switch {
-		case err != nil && ctx.Err() != nil:
+		case errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled):
 			if stuck := c.Shared.Stuck.Load(); stuck != nil {
 				err = fmt.Errorf("%w; the last attempt at it: %w", err, *stuck)
 			}

@@ -90,7 +90,7 @@ func TestFillPolitely(t *testing.T) {
 		most   int // commits at once
 		takes  time.Duration
 	}{
-		{repo.WithBuild(), 8, 2, 6500 * time.Millisecond}, // of 13 commits 7 are by one, with 6 rests between them
+		{repo.WithBuild(), 8, 1, 12500 * time.Millisecond}, // 13 commits, and a rest between each two
 		{repo.WithBuildRate(1_000_000), 32, 4, 500 * time.Millisecond},
 	} {
 		synctest.Test(t, func(t *testing.T) {
