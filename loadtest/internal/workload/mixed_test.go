@@ -10,12 +10,12 @@ collections:
   - collection: users
     partition: [id]
     fields: {id: string, name: string}
-    data: {count: 10, fields: {id: {sequence: 1, pattern: "u%d"}, name: {words: {max: 2}}}}
+    data: {count: 10, fields: {id: {sequence: 1, pattern: "u%d"}, name: {words: {min: 1, max: 2}}}}
   - collection: posts
     partition: [id]
     fields: {id: string, author: string, title: string}
     indexes: [{partition: [author], sort: [id]}]
-    data: {count: 10, fields: {id: {sequence: 1, pattern: "p%d"}, author: {ref: {collection: users, field: id}}, title: {words: {max: 2}}}}
+    data: {count: 10, fields: {id: {sequence: 1, pattern: "p%d"}, author: {ref: {collection: users, field: id}}, title: {words: {min: 1, max: 2}}}}
   - collection: comments
     partition: [post]
     sort: [at]
@@ -25,9 +25,9 @@ collections:
       count: 10
       fields:
         post: {ref: {collection: posts, field: id}}
-        at: {time: {from: 2026-01-01, step: 1m}}
+        at: {time: {from: 2026-01-01, to: 2026-02-01}}
         by: {ref: {collection: users, field: id}}
-        text: {words: {max: 3}}
+        text: {words: {min: 1, max: 3}}
 queries:
   - {name: a post, collection: posts, weight: 50, kind: get, QUERY}
   - {name: of a post, collection: comments, weight: 50, kind: find, where: {post: $}, order: [at], join: {by: {from: users, take: [name]}}}
