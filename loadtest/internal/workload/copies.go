@@ -58,39 +58,39 @@ func (w *Workload) readCopies(d *document.File, m *document.Mapping, c *Collecti
 	}
 }
 
-// checkCopies reports copies that nothing would keep up to date, and names that they take.
-func (w *Workload) checkCopies(d *document.File, mo *Model) {
-	for _, c := range w.Collections {
-		for i := range mo.Copies[c.At] {
-			j := &mo.Copies[c.At][i]
+// copies reports copies that nothing would keep up to date, and names that they take.
+func (r modelChecker) copies() {
+	for _, c := range r.w.Collections {
+		for i := range r.mo.Copies[c.At] {
+			j := &r.mo.Copies[c.At][i]
 			name, from := c.Schema.Collection, j.From.Schema.Collection
 			switch {
-			case len(mo.Copies[j.From.At]) > 0:
-				d.FaultIn(j.Place, "%s has copies of %s, which has copies itself; copies of copies do not follow", name, from)
+			case len(r.mo.Copies[j.From.At]) > 0:
+				r.d.FaultIn(j.Place, "%s has copies of %s, which has copies itself; copies of copies do not follow", name, from)
 			case c.TTL > 0 || j.From.TTL > 0:
-				d.FaultIn(j.Place, "%s has copies of %s, and records of one of them expire (ttl), of which copies know nothing; leave out ttl, or the copies", name, from)
+				r.d.FaultIn(j.Place, "%s has copies of %s, and records of one of them expire (ttl), of which copies know nothing; leave out ttl, or the copies", name, from)
 			case len(name) > longestCopied:
-				d.FaultIn(j.Place, "the name %s of a collection with copies has %d letters; at most %d, because of another collection beside it", name, len(name), longestCopied)
+				r.d.FaultIn(j.Place, "the name %s of a collection with copies has %d letters; at most %d, because of another collection beside it", name, len(name), longestCopied)
 			}
 			for _, other := range []string{from + DueSuffix, name + ConfirmSuffix} {
-				if w.collectionNamed(other) != nil {
-					d.FaultIn(j.Place, "the copies of %s have a collection %s of their own; give the other one another name", name, other)
+				if r.w.collectionNamed(other) != nil {
+					r.d.FaultIn(j.Place, "the copies of %s have a collection %s of their own; give the other one another name", name, other)
 				}
 			}
 		}
-		w.checkCopiedGroups(d, mo, c)
+		r.copiedGroups(c)
 	}
 }
 
-// checkCopiedGroups reports groups that would have to fill copies, which is done one record at a time.
-func (w *Workload) checkCopiedGroups(d *document.File, mo *Model, c *Collection) {
-	if len(mo.Copies[c.At]) == 0 {
+// copiedGroups reports groups that would have to fill copies, which is done one record at a time.
+func (r modelChecker) copiedGroups(c *Collection) {
+	if len(r.mo.Copies[c.At]) == 0 {
 		return
 	}
-	for _, q := range w.Queries {
+	for _, q := range r.w.Queries {
 		for _, part := range q.Parts {
-			if q.Collection == c && mo.Fills(part) {
-				d.FaultIn(mo.Copies[c.At][0].Place, "query %s writes records of %s in a group, of which copies are filled; a group may update other fields than %s, and delete", q.Name, c.Schema.Collection, strings.Join(mo.references(c), ", "))
+			if q.Collection == c && r.mo.Fills(part) {
+				r.d.FaultIn(r.mo.Copies[c.At][0].Place, "query %s writes records of %s in a group, of which copies are filled; a group may update other fields than %s, and delete", q.Name, c.Schema.Collection, strings.Join(r.mo.references(c), ", "))
 				break
 			}
 		}

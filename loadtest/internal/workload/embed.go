@@ -76,51 +76,51 @@ func (mo *Model) embed(all []*Collection) {
 	}
 }
 
-// checkEmbedded reports what a model cannot embed, and queries that would have other answers then.
-func (w *Workload) checkEmbedded(d *document.File, at document.Place, mo *Model) {
-	for i, host := range mo.Hosts {
+// embedded reports what a model cannot embed, and queries that would have other answers then.
+func (r modelChecker) embedded() {
+	for i, host := range r.mo.Hosts {
 		if host == nil {
 			continue
 		}
-		c := w.Collections[i]
-		if text := w.unfit(mo, c, host); text != "" {
-			d.FaultIn(at, "model %s embeds %s in %s: %s", mo.Name, c.Schema.Collection, host.Schema.Collection, text)
+		c := r.w.Collections[i]
+		if text := r.unfit(c, host); text != "" {
+			r.d.FaultIn(r.mo.place, "model %s embeds %s in %s: %s", r.mo.Name, c.Schema.Collection, host.Schema.Collection, text)
 			continue
 		}
-		for _, q := range w.Queries {
-			if text := unlike(mo, c, host, q); text != "" {
-				d.FaultIn(q.Place, "query %s %s", q.Name, text)
+		for _, q := range r.w.Queries {
+			if text := unlike(r.mo, c, host, q); text != "" {
+				r.d.FaultIn(q.Place, "query %s %s", q.Name, text)
 			}
 		}
 	}
 }
 
 // unfit says why the records of a collection cannot be embedded in those of another one, "" if they can.
-func (w *Workload) unfit(mo *Model, c, host *Collection) string {
+func (r modelChecker) unfit(c, host *Collection) string {
 	in := host.Schema.Collection
 	switch {
 	case host.At > c.At:
 		return in + " comes below it in the file; declare it above, because parents are loaded before their children"
 	case host.Tree != nil:
 		return in + " has trees, in whose nodes nothing is embedded"
-	case mo.Hosts[host.At] != nil:
-		return in + " is embedded itself, in " + mo.Hosts[host.At].Schema.Collection + "; embed both in that one, or one of them alone"
+	case r.mo.Hosts[host.At] != nil:
+		return in + " is embedded itself, in " + r.mo.Hosts[host.At].Schema.Collection + "; embed both in that one, or one of them alone"
 	case c.TTL > 0 || host.TTL > 0:
 		return "with a ttl records expire one by one, and elements of a list do not; leave out the ttl, or keep them in collections of their own"
 	case host.Kind(c.List()) != "":
 		return in + " has a field " + c.List() + ", which is the name of the list; give that field another one"
 	}
-	for j := range mo.Schemas {
-		if s := &mo.Schemas[j]; mo.Hosts[j] == nil && s.With == c.Schema.Collection {
+	for j := range r.mo.Schemas {
+		if s := &r.mo.Schemas[j]; r.mo.Hosts[j] == nil && s.With == c.Schema.Collection {
 			return s.Collection + " lies with it, and there is no partition of its own then; add " + s.Collection + ": {with: none}"
 		}
 	}
-	return w.misplaced(mo, c, host)
+	return r.misplaced(c, host)
 }
 
 // misplaced says how the partition of a collection is not the key of its hosts, or may be that of none, "" if it is.
-func (w *Workload) misplaced(mo *Model, c, host *Collection) string {
-	partition, key := mo.Schemas[c.At].Partition, keyOf(&mo.Schemas[host.At])
+func (r modelChecker) misplaced(c, host *Collection) string {
+	partition, key := r.mo.Schemas[c.At].Partition, keyOf(&r.mo.Schemas[host.At])
 	kinds := func(c *Collection, names []string) (list []string) {
 		for _, f := range names {
 			list = append(list, c.Kind(f))
@@ -162,22 +162,22 @@ func unlike(mo *Model, c, host *Collection, q *Query) string {
 	return ""
 }
 
-// checkLies reports a collection that cannot lie with the one that it names.
-func (w *Workload) checkLies(d *document.File, at document.Place, mo *Model, i int) {
-	s := &mo.Schemas[i]
+// lies reports a collection that cannot lie with the one that it names.
+func (r modelChecker) lies(i int) {
+	s := &r.mo.Schemas[i]
 	if s.With == "" {
 		return
 	}
-	with := w.collectionNamed(s.With)
+	with := r.w.collectionNamed(s.With)
 	switch {
 	case with == nil || with.At >= i:
-		d.FaultIn(at, "model %s: there is no collection %s above %s, with which it is to lie", mo.Name, s.With, s.Collection)
+		r.d.FaultIn(r.mo.place, "model %s: there is no collection %s above %s, with which it is to lie", r.mo.Name, s.With, s.Collection)
 	case with.Tree != nil:
-		d.FaultIn(at, "model %s: %s lies with %s, which has trees; no collection lies with them", mo.Name, s.Collection, s.With)
-	case mo.Schemas[with.At].With != "":
-		d.FaultIn(at, "model %s: %s lies with %s, which lies with %s itself; name that one", mo.Name, s.Collection, s.With, mo.Schemas[with.At].With)
-	case !slices.Equal(partitionOf(s), partitionOf(&mo.Schemas[with.At])):
-		d.FaultIn(at, "model %s: %s lies with %s, and so has the same partition, which is (%s)", mo.Name, s.Collection, s.With, strings.Join(mo.Schemas[with.At].Partition, ", "))
+		r.d.FaultIn(r.mo.place, "model %s: %s lies with %s, which has trees; no collection lies with them", r.mo.Name, s.Collection, s.With)
+	case r.mo.Schemas[with.At].With != "":
+		r.d.FaultIn(r.mo.place, "model %s: %s lies with %s, which lies with %s itself; name that one", r.mo.Name, s.Collection, s.With, r.mo.Schemas[with.At].With)
+	case !slices.Equal(partitionOf(s), partitionOf(&r.mo.Schemas[with.At])):
+		r.d.FaultIn(r.mo.place, "model %s: %s lies with %s, and so has the same partition, which is (%s)", r.mo.Name, s.Collection, s.With, strings.Join(r.mo.Schemas[with.At].Partition, ", "))
 	}
 }
 

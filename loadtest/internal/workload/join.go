@@ -112,13 +112,13 @@ func (w *Workload) joinBy(c *Collection, field string) *Join {
 	return nil
 }
 
-// checkJoins reports a model that gives records another key than the one by which they are joined.
-func (w *Workload) checkJoins(d *document.File, mo *Model) {
-	for _, q := range w.Queries {
+// joins reports a model that gives records another key than the one by which they are joined.
+func (r modelChecker) joins() {
+	for _, q := range r.w.Queries {
 		for _, j := range q.Joins {
-			if key := keyOf(&mo.Schemas[j.From.At]); !slices.Equal(key, j.From.Key()) {
-				d.FaultIn(mo.place, "model %s gives %s the key (%s), and query %s joins %s with them by the key (%s); leave them that key",
-					mo.Name, j.From.Schema.Collection, strings.Join(key, ", "), q.Name, j.Field, strings.Join(j.From.Key(), ", "))
+			if key := keyOf(&r.mo.Schemas[j.From.At]); !slices.Equal(key, j.From.Key()) {
+				r.d.FaultIn(r.mo.place, "model %s gives %s the key (%s), and query %s joins %s with them by the key (%s); leave them that key",
+					r.mo.Name, j.From.Schema.Collection, strings.Join(key, ", "), q.Name, j.Field, strings.Join(j.From.Key(), ", "))
 			}
 		}
 	}

@@ -68,25 +68,31 @@ func (w *Workload) readModel(d *document.File, m *document.Mapping) {
 	w.readModelCollections(d, m, mo)
 	mo.embed(w.Collections)
 	m.Done()
-	w.checkJoins(d, mo)
-	w.checkCopies(d, mo)
-	w.checkModel(d, m.At, mo)
+	modelChecker{d, w, mo}.all()
 	w.Models = append(w.Models, mo)
 }
 
-// checkModel reports what the library finds wrong with a model.
-func (w *Workload) checkModel(d *document.File, at document.Place, mo *Model) {
-	w.checkAllSeries(d, at, mo)
-	for i, f := range mo.Forests {
+// A modelChecker reports what is wrong with a model that was read.
+type modelChecker struct {
+	d  *document.File
+	w  *Workload
+	mo *Model
+}
+
+func (r modelChecker) all() {
+	r.joins()
+	r.copies()
+	r.series()
+	for i, f := range r.mo.Forests {
 		if f != nil {
-			checkForest(d, at, *f)
+			checkForest(r.d, r.mo.place, *f)
 			continue
 		}
-		checkSchema(d, at, mo.Schemas[i])
-		w.checkLies(d, at, mo, i)
+		checkSchema(r.d, r.mo.place, r.mo.Schemas[i])
+		r.lies(i)
 	}
-	w.checkEmbedded(d, at, mo)
-	w.checkMixed(d, at, mo)
+	r.embedded()
+	r.mixtures()
 }
 
 // readOwnKey reads the key that a model gives the only collection.

@@ -85,28 +85,7 @@ func (r queryReader) parameters() {
 	q := r.q
 	switch q.Kind {
 	case "find", "count", "page", "one", "groups", "distinct", "firsts":
-		r.conditions()
-		if q.Kind != "one" {
-			r.window()
-			r.limit()
-			r.sets()
-		}
-		if q.Kind != "one" {
-			q.Order = r.m.Texts("order")
-			checkNames(r.d, r.m, q.Collection.Schema.Fields, "order")
-		}
-		if q.groups() {
-			r.grouping()
-		}
-		if q.Kind == "find" || q.Kind == "page" || q.Kind == "one" {
-			r.joins()
-		}
-		if q.Kind == "page" {
-			q.Pages = r.m.Integer("pages", 2, 1, limit.MaxPages)
-			if q.Limit == 0 {
-				r.d.FaultIn(r.m.At, "%s has no limit, which is the size of its pages; add limit: 20", r.m.What)
-			}
-		}
+		r.found()
 	case "journey":
 		r.steps()
 	case "near":
@@ -140,6 +119,31 @@ func (r queryReader) parameters() {
 	}
 	if q.Kind == "get" || q.Kind == "find" {
 		r.children()
+	}
+}
+
+// found reads what is asked by conditions.
+func (r queryReader) found() {
+	q := r.q
+	r.conditions()
+	if q.Kind != "one" {
+		r.window()
+		r.limit()
+		r.sets()
+		q.Order = r.m.Texts("order")
+		checkNames(r.d, r.m, q.Collection.Schema.Fields, "order")
+	}
+	if q.groups() {
+		r.grouping()
+	}
+	if q.Kind == "find" || q.Kind == "page" || q.Kind == "one" {
+		r.joins()
+	}
+	if q.Kind == "page" {
+		q.Pages = r.m.Integer("pages", 2, 1, limit.MaxPages)
+		if q.Limit == 0 {
+			r.d.FaultIn(r.m.At, "%s has no limit, which is the size of its pages; add limit: 20", r.m.What)
+		}
 	}
 }
 

@@ -45,32 +45,32 @@ func readSeries(d *document.File, n ast.Node, what string) *Series {
 	return s
 }
 
-// checkAllSeries reports what the series of a model cannot keep, or do not answer.
-func (w *Workload) checkAllSeries(d *document.File, at document.Place, mo *Model) {
-	for i, s := range mo.Series {
+// series reports what the series of a model cannot keep, or do not answer.
+func (r modelChecker) series() {
+	for i, s := range r.mo.Series {
 		if s == nil {
 			continue
 		}
-		c := w.Collections[i]
+		c := r.w.Collections[i]
 		c.InSeries = true
-		is := fmt.Sprintf("model %s keeps %s as series", mo.Name, c.Schema.Collection)
-		if text := w.noSeries(c, &mo.Schemas[i]); text != "" {
-			d.FaultIn(at, "%s, %s", is, text)
+		is := fmt.Sprintf("model %s keeps %s as series", r.mo.Name, c.Schema.Collection)
+		if text := r.noSeries(c, &r.mo.Schemas[i]); text != "" {
+			r.d.FaultIn(r.mo.place, "%s, %s", is, text)
 			continue // queries are asked by the key
 		}
-		for _, q := range w.Queries {
+		for _, q := range r.w.Queries {
 			if q.Collection != c || q.Kind == "journey" { // whose steps are queries
 				continue
 			}
-			if text := notOfSeries(q, &mo.Schemas[i]); text != "" {
-				d.FaultIn(at, "%s, which lack query %s: %s, or leave out the series of the model", is, q.Name, text)
+			if text := notOfSeries(q, &r.mo.Schemas[i]); text != "" {
+				r.d.FaultIn(r.mo.place, "%s, which lack query %s: %s, or leave out the series of the model", is, q.Name, text)
 			}
 		}
 	}
 }
 
 // noSeries says why the records of a collection cannot be points of series, "" if they can.
-func (w *Workload) noSeries(c *Collection, s *repo.Schema) string {
+func (r modelChecker) noSeries(c *Collection, s *repo.Schema) string {
 	instant := ""
 	if len(s.Sort) == 1 {
 		instant = strings.TrimPrefix(s.Sort[0], "-")
@@ -83,7 +83,7 @@ func (w *Workload) noSeries(c *Collection, s *repo.Schema) string {
 		return "which have no indexes; give the model indexes: []"
 	case c.TTL > 0:
 		return "where points go by whole buckets, a time after they were measured, and a ttl counts from when a record was written; leave out ttl"
-	case s.With != "" || slices.ContainsFunc(w.Collections, lies):
+	case s.With != "" || slices.ContainsFunc(r.w.Collections, lies):
 		return "which lie with no other collection; leave out with"
 	case instant != Instant && c.Kind(Instant) != "":
 		return fmt.Sprintf("whose points have their time, %s, under the name %s; give the field %s another name, with map: {…: %s} under data of a file", instant, Instant, Instant, Instant)
