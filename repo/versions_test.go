@@ -858,3 +858,76 @@ func TestOtherElements(t *testing.T) {
 		}
 	}
 }
+
+// A slowBuild takes a minute to make an index that the store keeps.
+type slowBuild struct{ common }
+
+func (s slowBuild) Define(ctx context.Context, tables []*driver.Table) error {
+	if tables[0].Native {
+		time.Sleep(time.Minute)
+	}
+	return s.common.Define(ctx, tables)
+}
+
+// While a store makes an index, the program that waits for it writes as others do, also by repositories that it opened
+// before.
+func TestWritesWhileAStoreMakesAnIndex(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, s := t.Context(), repo.NewStore(slowBuild{newCommon(nil)}, nil)
+		defer s.Close()
+		before := must[login](t, s, indexed())
+		if err := before.Insert(ctx, &login{ID: "first", User: "ann"}); err != nil {
+			t.Fatal(err)
+		}
+		opened := make(chan error, 1)
+		var after *repo.Repo[login]
+		go func() {
+			var err error
+			after, err = repo.Open[login](ctx, s, indexed(nativeByUser()), repo.WithBuild())
+			opened <- err
+		}()
+		n, done := int64(1), false
+		for ; !done; n++ {
+			began := time.Now()
+			if err := before.Insert(ctx, &login{ID: fmt.Sprint(n), User: "ann", Seen: n}); err != nil {
+				t.Fatal(err)
+			}
+			if took := time.Since(began); took > 100*time.Millisecond {
+				t.Errorf("insert %d took %s", n, took)
+			}
+			select {
+			case err := <-opened:
+				if done = true; err != nil {
+					t.Fatal(err)
+				}
+			case <-time.After(100 * time.Millisecond):
+			}
+		}
+		got, err := repo.Collect(after.Find(ctx, repo.Where("user", "ann")))
+		if n < 600 || int64(len(got)) != n || err != nil {
+			t.Errorf("of %d records the index finds %d, %v", n, len(got), err)
+		}
+	})
+}
+
+// Who waits while an index is rebuilt writes then, however long that takes.
+func TestWriteBehindARebuild(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, s := t.Context(), repo.NewStore(slowBuild{newCommon(nil)}, nil)
+		defer s.Close()
+		r := must[login](t, s, indexed(nativeByUser()))
+		rebuilt := make(chan error)
+		go func() { rebuilt <- r.Rebuild(ctx, "by_user_seen") }()
+		time.Sleep(time.Second)
+		began := time.Now()
+		if err := r.Insert(ctx, &login{ID: "1", User: "ann"}); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(began); took < 50*time.Second {
+			t.Errorf("insert beside a rebuild took %s", took)
+		}
+		if err := <-rebuilt; err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -52,7 +52,7 @@ func addingVariants() []variant {
 			name: "a writer does not look at its lease",
 			edits: []edit{
 				{"internal/catalog/collection.go", "\tif err := c.MayWrite(ctx); err != nil {\n", "\tif err := c.Gone(); err != nil {\n"},
-				{"internal/catalog/collection.go", "\tif err := c.ended(); err != nil {\n", "\tif err := c.Gone(); err != nil {\n"},
+				{"internal/catalog/collection.go", "\terr := c.ended()\n", "\terr := c.Gone()\n"},
 			},
 			proof: byLive("life, with the records"), want: wrongRows,
 		},

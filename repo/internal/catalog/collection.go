@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"errors"
 	"reflect"
 	"slices"
 	"sync"
@@ -120,17 +121,23 @@ func (c *Collection) Enter(ctx context.Context, k *store.Call) error {
 	if k.Within {
 		return nil
 	}
-	if err := c.MayWrite(ctx); err != nil {
-		return err
-	}
-	if err := c.Shared.Gate.enter(ctx); err != nil {
-		return err
-	}
-	if err := c.ended(); err != nil {
+	for {
+		if err := c.MayWrite(ctx); err != nil {
+			return err
+		}
+		if err := c.Shared.Gate.enter(ctx); err != nil {
+			return err
+		}
+		err := c.ended()
+		if err == nil {
+			return nil
+		}
 		c.Shared.Gate.leave()
-		return err
+		if !errors.Is(err, driver.ErrUnavailable) {
+			return err
+		}
+		// The lease ended at the gate. Whether the catalog can be read is seen now.
 	}
-	return nil
 }
 
 // Leave ends what Enter began.

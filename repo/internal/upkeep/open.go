@@ -11,6 +11,7 @@ import (
 	"github.com/polystore/polystore/repo/internal/catalog"
 	"github.com/polystore/polystore/repo/internal/commit"
 	"github.com/polystore/polystore/repo/internal/failure"
+	"github.com/polystore/polystore/repo/internal/layout"
 	"github.com/polystore/polystore/repo/internal/limit"
 	"github.com/polystore/polystore/repo/internal/store"
 )
@@ -29,32 +30,31 @@ func OpenKeeper(ctx context.Context, w *commit.Writer, collections *catalog.Regi
 		return nil, err
 	}
 	c.Shared = collections.Of(c.Name)
-	if err := c.Shared.Gate.Shut(ctx); err != nil {
-		return nil, err
-	}
-	defer c.Shared.Gate.Open()
-	c.Share()
 	c.Attached = o.Attach
-	if err := c.agree(ctx, k, o); err != nil {
+	if err := (&opening{Keeper: c, OpenOptions: o, call: k}).agree(ctx); err != nil {
 		return nil, err
 	}
 	return c, nil
 }
 
-// agree brings the collection and the catalog together. The caller holds the gate.
-func (c *Keeper) agree(ctx context.Context, k *store.Call, o OpenOptions) error {
-	cat := c.Store.Cat
-	if err := c.define(ctx, o, cat); err != nil {
+// An opening brings a collection and the catalog together.
+type opening struct {
+	*Keeper
+	OpenOptions
+	call  *store.Call
+	lacks []*layout.Index // that the store is to make before the next attempt
+	made  []*layout.Index // that it has made after the last one
+}
+
+func (o *opening) agree(ctx context.Context) error {
+	if err := o.define(ctx, o.Store.Cat); err != nil {
 		return err
 	}
 	for range limit.MaxAttempts {
-		asked := time.Now()
-		e, err := catalog.ReadCatalog(ctx, c.Store, k, cat, c.Name)
-		if err != nil {
-			return err
+		done, err := o.attempt(ctx)
+		if err == nil && len(o.lacks) > 0 {
+			err = o.makeNative(ctx) // which may take long, and others write meanwhile
 		}
-		c.Lease.Since.Store(&asked)
-		done, err := c.agreeWith(ctx, k, cat, e, o)
 		if done || err != nil {
 			return err
 		}
@@ -62,55 +62,64 @@ func (c *Keeper) agree(ctx context.Context, k *store.Call, o OpenOptions) error 
 	return failure.Contention("other programs keep changing the catalog")
 }
 
-func (c *Keeper) define(ctx context.Context, o OpenOptions, tables ...*driver.Table) error {
-	if o.Attach {
-		return c.Store.Driver.Attach(ctx, tables)
+// attempt is alone. Done is false when another program was faster, or there is more to do.
+func (o *opening) attempt(ctx context.Context) (done bool, err error) {
+	if err := o.Shared.Gate.Shut(ctx); err != nil {
+		return false, err
 	}
-	return c.Store.Driver.Define(ctx, tables)
+	defer o.Shared.Gate.Open()
+	o.Share()
+	asked := time.Now()
+	e, err := catalog.ReadCatalog(ctx, o.Store, o.call, o.Store.Cat, o.Name)
+	if err != nil {
+		return false, err
+	}
+	o.Lease.Since.Store(&asked)
+	return o.agreeWith(ctx, e)
 }
 
-// agreeWith does one attempt; done is false when another program was faster.
-func (c *Keeper) agreeWith(ctx context.Context, k *store.Call, cat *driver.Table, e *catalog.Entry, o OpenOptions) (done bool, err error) {
+// agreeWith does one attempt, by what the catalog says, nil if that is nothing.
+func (o *opening) agreeWith(ctx context.Context, e *catalog.Entry) (done bool, err error) {
 	if e == nil {
 		if o.Attach {
-			return false, fmt.Errorf("collection %s is not in the store, and WithoutDefine forbids to create it: %w", c.Name, driver.ErrSchema)
+			return false, fmt.Errorf("collection %s is not in the store, and WithoutDefine forbids to create it: %w", o.Name, driver.ErrSchema)
 		}
-		return c.create(ctx, k, cat)
+		return o.create(ctx, o.call, o.Store.Cat)
 	}
 	if e.Dropping {
 		return false, fmt.Errorf("the collection is being dropped, or its drop was stopped half-way; end that with repo.DropCollection: %w", driver.ErrSchema)
 	}
 	if e.Making {
 		if o.Attach {
-			return false, fmt.Errorf("collection %s was not made to the end, and WithoutDefine forbids to go on: %w", c.Name, driver.ErrSchema)
+			return false, fmt.Errorf("collection %s was not made to the end, and WithoutDefine forbids to go on: %w", o.Name, driver.ErrSchema)
 		}
-		return c.finish(ctx, k, cat, e)
+		return o.finish(ctx, o.call, o.Store.Cat, e)
 	}
-	build, err := e.Fits(c.Layout)
+	build, err := e.Fits(o.Layout)
 	if err != nil {
 		return false, err
 	}
-	e.SetBare(c.Layout)
-	if len(c.Absent) > 0 {
-		return false, (&adder{c}).addAbsent(ctx, k, cat, e, o)
+	e.SetBare(o.Layout)
+	if len(o.Absent) > 0 {
+		return false, o.addAbsent(ctx, e)
 	}
-	if err := c.define(ctx, o, c.Tables(c.unmade())...); err != nil {
+	if err := o.define(ctx, o.Tables(o.unmade())...); err != nil {
 		return false, err
 	}
 	if len(build) > 0 {
-		return false, (&adder{c}).makeNative(ctx, k, cat, e, build, o)
+		return false, o.noteNative(ctx, e, build)
 	}
-	if !o.Attach && e.Grow(c.Layout) {
-		if ok, err := catalog.WriteCatalog(ctx, c.Store, k, cat, e); !ok {
+	if !o.Attach && e.Grow(o.Layout) {
+		if ok, err := catalog.WriteCatalog(ctx, o.Store, o.call, o.Store.Cat, e); !ok {
 			return false, err
 		}
 	}
-	if !o.Attach && !c.Late {
-		if ok, err := c.letAll(ctx, k, e); !ok {
+	if !o.Attach && !o.Late {
+		if ok, err := o.letAll(ctx, o.call, e); !ok {
 			return false, err
 		}
 	}
-	c.Adopt(e)
+	o.Adopt(e)
 	return true, nil
 }
 
