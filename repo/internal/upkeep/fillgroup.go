@@ -22,19 +22,24 @@ const (
 	groupBytes   = 128 << 10        // the same, of the records
 )
 
-// politeRecords is how many records a commit has of a filler that was given no rate. It leaves room for writers: one
-// commit is under way, and it rests after each as long as that took. So it is slower where the store is, or is busy.
-const politeRecords = 8
+// A filler that was given no rate leaves room for writers: its commits are smaller, one of some records is under way, or
+// two of one, and it rests after each as long as that took. So it is slower where the store is, or is busy.
+const (
+	politeRecords = 8
+	politeSingle  = 2
+)
 
 // fillRows writes the rows of x for the records of a chunk.
 func (c *filler) fillRows(ctx context.Context, u *upkeep, x *layout.Index, rows []driver.Row, p *progress) error {
 	together := c.Store.Facts.Scope == driver.ScopeStore && !x.Unique && !x.Remote
 	size, most := 1, upkeepAtOnce
-	if together {
+	switch {
+	case together && c.rate == nil:
+		size, most = politeRecords, 1
+	case together:
 		size = groupRecords
-	}
-	if c.rate == nil {
-		size, most = min(size, politeRecords), 1
+	case c.rate == nil:
+		most = politeSingle
 	}
 	groups := slices.Collect(slices.Chunk(rows, size))
 	return u.someAtOnce(ctx, most, len(groups), func(ctx context.Context, k *store.Call, i int) error {
