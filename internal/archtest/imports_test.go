@@ -33,7 +33,7 @@ var rules = []rule{
 	{`^conformance/internal/hierarchy$`, `^(repo|repo/driver|repo/tree|conformance/internal/.+)$`, ``},
 	{`^conformance/internal/.+$`, `^(repo|repo/driver|backends/memory|conformance/internal/.+)$`, `^github\.com/anishathalye/porcupine$`}, // and only layers below: see TestLayers
 	{`^loadtest$`, `^(repo|repo/driver|repo/tree|internal/.+|loadtest/.+)$`, `^github\.com/HdrHistogram/hdrhistogram-go$`},
-	{`^loadtest/report$`, `^(repo/driver|loadtest/internal/.+)$`, `^(golang\.org/x/perf/benchmath|github\.com/aclements/go-moremath/stats|github\.com/HdrHistogram/hdrhistogram-go)$`}, // a result is all that it asks
+	{`^loadtest/report$`, `^(repo/driver|loadtest/internal/.+)$`, `^(golang\.org/x/perf/benchmath|github\.com/aclements/go-moremath/stats|github\.com/HdrHistogram/hdrhistogram-go)$`},                                                                     // a result is all that it asks
 	{`^loadtest/internal/.+$`, `^(repo|repo/(tree|geo|series|link|copies|driver)|internal/.+|loadtest/.+)$`, `^(github\.com/HdrHistogram/hdrhistogram-go|github\.com/goccy/go-yaml.*|github\.com/klauspost/compress/zstd|golang\.org/x/(sys/unix|term))$`}, // and only layers below: see TestLayers
 	{`^cmd/polystore$`, `^(repo|repo/tree|repo/driver(/address)?|backends|conformance|loadtest|internal/.+)$`, `^golang\.org/x/term$|^github\.com/goccy/go-yaml$|^github\.com/redis/go-redis/v9/logging$|^github\.com/prometheus/client_golang/prometheus(/(collectors|promhttp))?$`},
 	{`^docs/tiny$`, `^repo/driver(/frame)?$`, ``},
