@@ -34,6 +34,7 @@ type treeOrder struct {
 	URL, Collection, Tree string
 
 	Strategy tree.Strategy // of a tree that is loaded
+	Width    int           // and how many children its nodes have
 
 	Probe  string // the node that is inserted, below b
 	Do, To string // what is done, and the new parent or the strategy
@@ -69,7 +70,7 @@ func (o *treeOrder) obey() error {
 	case "convert":
 		err = tr.Convert(ctx, tree.Strategy(o.To))
 	case "load":
-		_, err = tr.Load(ctx, leaves())
+		_, err = tr.Load(ctx, leaves(o.Width))
 	default:
 		err = errors.New("no such change")
 	}
@@ -138,9 +139,9 @@ func width() int {
 }
 
 // leaves yields roots a, b and, below a, x with all that is below it, parents first.
-func leaves() func(yield func(leaf, error) bool) {
+func leaves(width int) func(yield func(leaf, error) bool) {
 	return func(yield func(leaf, error) bool) {
-		for _, one := range planned() {
+		for _, one := range planned(width) {
 			if !yield(leaf{Node: tree.Node{ID: one[0], Parent: one[1]}, Text: "of " + one[0]}, nil) {
 				return
 			}
@@ -149,13 +150,13 @@ func leaves() func(yield func(leaf, error) bool) {
 }
 
 // planned returns the nodes of a tree in the order in which they are loaded, each with its parent.
-func planned() [][2]string {
+func planned(width int) [][2]string {
 	list := [][2]string{{"a", ""}, {"b", ""}, {"x", "a"}}
 	level := []string{"x"}
 	for range levels {
 		var next []string
 		for _, parent := range level {
-			for i := range width() {
+			for i := range width {
 				id := fmt.Sprintf("%s%d", strings.TrimPrefix(parent, "x"), i)
 				list, next = append(list, [2]string{"n" + strings.TrimPrefix(id, "n"), parent}), append(next, "n"+strings.TrimPrefix(id, "n"))
 			}

@@ -101,16 +101,16 @@ func (o *orchard) by(t *testing.T, strategy tree.Strategy, do func(ctx context.C
 func (o *orchard) load(t *testing.T, name string, strategy tree.Strategy) (parents map[string]string) {
 	t.Helper()
 	o.by(t, strategy, func(ctx context.Context, _ *repo.Store, f *tree.Forest[leaf]) error {
-		_, err := f.Tree(name).Load(ctx, leaves())
+		_, err := f.Tree(name).Load(ctx, leaves(width()))
 		return err
 	})
-	return first(len(planned()))
+	return first(len(planned(width())))
 }
 
 // first returns the first nodes that are loaded, each with its parent.
 func first(n int) map[string]string {
 	parents := map[string]string{}
-	for _, one := range planned()[:n] {
+	for _, one := range planned(width())[:n] {
 		parents[one[0]] = one[1]
 	}
 	return parents
@@ -132,7 +132,7 @@ func (o *orchard) test(t *testing.T) {
 		whole := o.load(t, cut, of)
 		rest := map[string]string{"a": "", "b": ""}
 		o.kill(t, i, &treeOrder{Tree: cut, Do: "delete", Probe: "p"}, whole, rest)
-		o.kill(t, i, &treeOrder{Tree: fmt.Sprint("load", i), Do: "load", Strategy: of}, nil, first(len(planned())))
+		o.kill(t, i, &treeOrder{Tree: fmt.Sprint("load", i), Do: "load", Strategy: of}, nil, first(len(planned(width()))))
 	}
 	o.load(t, "still", tree.Path)
 	o.controlRows(t, "still", o.read(t))
@@ -196,7 +196,7 @@ func (o *orchard) kill(t *testing.T, i int, do *treeOrder, before, after map[str
 // run runs a process until it is killed, and reports whether the change was acknowledged.
 func (o *orchard) run(t *testing.T, do *treeOrder) (done bool) {
 	t.Helper()
-	do.URL, do.Collection = o.url, o.collection
+	do.URL, do.Collection, do.Width = o.url, o.collection, width()
 	text, err := json.Marshal(order{Tree: do})
 	if err != nil {
 		t.Fatal(err)
