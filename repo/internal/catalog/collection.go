@@ -36,7 +36,7 @@ type Collection struct {
 }
 
 // Shared is what repositories on one collection have in common. A writer is within
-// the gate while it commits, so that an index can be built alone.
+// the gate while it commits, so that what it goes by is changed alone.
 type Shared struct {
 	Gate   gate
 	Queues turn.Queues
