@@ -24,7 +24,7 @@ type ware struct {
 }
 
 // wares returns repositories of the same records: with indexes of the record's partition, of others, with those of the
-// store, and on a store that commits a partition at a time.
+// store, on a store that commits a partition at a time, and on one that is asked for many things at the same time.
 func wares(t *testing.T, list []ware) map[string]*repo.Repo[ware] {
 	t.Helper()
 	scope := driver.ScopePartition
@@ -41,6 +41,9 @@ func wares(t *testing.T, list []ware) map[string]*repo.Repo[ware] {
 		t.Cleanup(func() { store.Close() })
 		all[name] = filled(t, store, schema, list...)
 	}
+	store := repo.NewStore(newWatched(), nil)
+	t.Cleanup(func() { store.Close() })
+	all["far away"] = filled(t, store, wareSchema(), list...)
 	return all
 }
 

@@ -43,8 +43,15 @@ func drawFiltered(d *rand.Rand, most int) wanted {
 	name := []string{"ends", "tags", "kind"}[d.IntN(3)]
 	byPrice := func(a, b *ware) int { return cmp.Compare(a.Price, b.Price) }
 	byKey := func(_, _ *ware) int { return 0 }
-	switch d.IntN(4) {
+	switch d.IntN(5) {
 	case 0:
+		var codes []any
+		for range 60 {
+			codes = append(codes, fmt.Sprint("c", d.IntN(300)))
+		}
+		return wanted{repo.All().AnyOf("code", codes...).Filter(by[name], most), func(w *ware) bool { return slices.Contains(codes, any(w.Code)) && has[name](w) },
+			func(a, b *ware) int { return cmp.Compare(a.Code, b.Code) }}
+	case 3:
 		return wanted{repo.Where("shop", "s1").Filter(by[name], most), func(w *ware) bool { return w.Shop == "s1" && has[name](w) }, byKey}
 	case 1:
 		return wanted{repo.Where("tags[]", "x").Order("price").Filter(by[name], most), func(w *ware) bool { return slices.Contains(w.Tags, "x") && has[name](w) }, byPrice}

@@ -230,7 +230,7 @@ func (x *index) lacking(ctx context.Context) ([]string, error) {
 	return lacking, x.store.conn.failed(ctx, x.doing, iter.Close())
 }
 
-// unready is how long an index may not answer without being built: on a busy server it waits for its turn.
+// unready is how long an index may not answer while no server has anything to do for an index.
 const unready = time.Minute
 
 // answers waits until all servers have built the index: it reads a row
@@ -240,23 +240,32 @@ func (x *index) answers(ctx context.Context) error {
 	args = append(args, x.v.head, x.v.head+"\x00")
 	args = append(args, slices.Repeat([]any{some{}}, len(x.v.native.wanted))...)
 	text := x.v.spanText(quoted(sortColumn), &driver.Span{})
-	begun := time.Now()
+	idle := time.Now()
 	var err error
 	_, ended := who.Until(ctx, math.MaxInt64, 50*time.Millisecond, func() (bool, error) {
-		_, err = x.store.conn.read(ctx, x.doing, x.store.conn.level, text, append(args, 1)...)
-		return err == nil || ctx.Err() != nil || time.Since(begun) > unready && !x.building(ctx), nil
+		if _, err = x.store.conn.read(ctx, x.doing, x.store.conn.level, text, append(args, 1)...); err == nil || ctx.Err() != nil {
+			return true, nil
+		}
+		if x.building(ctx) {
+			idle = time.Now()
+		}
+		return time.Since(idle) > unready, nil
 	})
 	return cmp.Or(ended, err)
 }
 
-const buildingOf = `SELECT index_name FROM system_views.sai_column_indexes WHERE keyspace_name = ? AND table_name = ? AND is_building = true ALLOW FILTERING`
+// buildersOf reads what the threads of a server that build indexes have to do. A build waits for its turn there, and
+// before it for a flush of the table, on the one of them that makes all indexes.
+const buildersOf = `SELECT active_tasks, pending_tasks FROM system_views.thread_pools WHERE name IN ('SecondaryIndexManagement', 'SecondaryIndexExecutor')`
 
-// building reports whether a server says that it builds an index of the table.
+// building reports whether a server says that it has to build indexes, be they others.
 func (x *index) building(ctx context.Context) bool {
 	for _, host := range x.store.conn.session.GetHosts() {
-		q := x.store.conn.query(gocql.One, buildingOf, x.store.conn.keyspace, x.v.physical).SetKeyspace("system").SetHostID(host.HostID())
-		if iter := q.IterContext(ctx); iter.NumRows() > 0 {
-			return true
+		iter := x.store.conn.query(gocql.One, buildersOf).SetKeyspace("system").SetHostID(host.HostID()).IterContext(ctx)
+		for active, pending := 0, 0; iter.Scan(&active, &pending); {
+			if active+pending > 0 {
+				return true
+			}
 		}
 	}
 	return false

@@ -32,6 +32,26 @@ func (p *Plan) LookAt(place string) error {
 	}
 }
 
+// Alone makes a copy of a plan that runs beside others count by itself, without an end.
+func (p *Plan) Alone() {
+	if p.Look != nil {
+		p.Look = &Look{left: math.MaxInt}
+	}
+}
+
+// LookedAt counts what a copy has looked at and found that ran alone: one record, or none. It is ErrLooked if that is one
+// too many.
+func (p *Plan) LookedAt(alone *Look) error {
+	if alone == nil || alone.Last == "" {
+		return nil
+	}
+	if err := p.LookAt(alone.Last); err != nil {
+		return err
+	}
+	p.Look.Found += alone.Found
+	return nil
+}
+
 // MayLook returns how many of some rows are to be read, 0 for all; the last may be the one too many.
 func (p *Plan) MayLook(rows int) int {
 	if l := p.Look; l != nil && l.left < math.MaxInt && (rows == 0 || l.left < rows) {

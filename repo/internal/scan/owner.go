@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -28,14 +29,15 @@ func (v *View) findOwners(ctx context.Context, k *store.Call, p *plan.Plan, mask
 		v.c.atOnce(k, len(parts), func(i int, k *store.Call) {
 			one := *p
 			one.Parts = parts[i : i+1]
+			one.Alone()
 			o := &owners[i]
-			o.record = v.Scratch()
+			o.record, o.look = v.Scratch(), one.Look
 			o.err = v.findOwner(ctx, k, &one, mask, o.record, o.is)
 		})
 		for i := range owners {
 			o := &owners[i]
-			if o.err != nil {
-				return o.err
+			if err := cmp.Or(o.err, p.LookedAt(o.look)); err != nil {
+				return err
 			}
 			if o.found {
 				if n++; !yield(o.record, o.at) || n == p.Limit {
@@ -50,6 +52,7 @@ func (v *View) findOwners(ctx context.Context, k *store.Call, p *plan.Plan, mask
 // An owner is what is found of a unique value.
 type owner struct {
 	record any
+	look   *plan.Look
 	at     Position
 	found  bool
 	err    error
