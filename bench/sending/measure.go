@@ -73,7 +73,7 @@ func load(ctx context.Context, o *options, rate int) (*figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	file := filepath.Join(dir, "sending.yaml")
 	round := min(4*time.Second, time.Duration(most)*time.Second/time.Duration(rate))
 	if err := os.WriteFile(file, fmt.Appendf(nil, workload, rate, o.rounds, round, o.records), 0o600); err != nil {
