@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/polystore/polystore/backends"
+	"github.com/polystore/polystore/bench/internal/tool"
 	"github.com/polystore/polystore/repo"
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -151,10 +152,10 @@ func (s *subject) fill(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w, began, own, server := watchMemory(), time.Now(), cpu(), s.serverCPU(ctx)
+	w, began, own, server := watchMemory(), time.Now(), tool.CPU(), s.serverCPU(ctx)
 	s.indexed, err = s.add(ctx, repo.WithBuildRate(unbounded))
 	s.report.whole, s.report.took, s.report.full, s.report.load = time.Since(began).Seconds(), w.end(), s.driver.filling(), loadavg()
-	s.report.cpu, s.report.server = cpu()-own, s.serverCPU(ctx)-server
+	s.report.cpu, s.report.server = tool.CPU()-own, s.serverCPU(ctx)-server
 	s.say("filled in %.1f s, from Open to Ready in %.1f s", s.report.full.seconds(), s.report.whole)
 	return errors.Join(err, end())
 }

@@ -62,18 +62,6 @@ func heapNow() uint64 {
 	return sample[0].Value.Uint64()
 }
 
-// cpu returns the processor time that this process has used so far, as Linux tells it in hundredths of a second.
-func cpu() time.Duration {
-	data, _ := os.ReadFile("/proc/self/stat")
-	f := bytes.Fields(data[bytes.LastIndexByte(data, ')')+1:])
-	if len(f) < 13 {
-		return 0
-	}
-	user, _ := strconv.ParseInt(string(f[11]), 10, 64)
-	system, _ := strconv.ParseInt(string(f[12]), 10, 64)
-	return time.Duration(user+system) * 10 * time.Millisecond
-}
-
 // status returns a size that Linux tells of this process, 0 if there is none.
 func status(name string) uint64 {
 	data, _ := os.ReadFile("/proc/self/status")

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/polystore/polystore/backends"
+	"github.com/polystore/polystore/bench/internal/tool"
 	"github.com/polystore/polystore/repo"
 	"github.com/polystore/polystore/repo/tree"
 )
@@ -64,11 +65,11 @@ type report struct {
 // took writes how long something took that did n of a kind, and the processor time of this process, which other
 // programs on the machine do not change much.
 func (r *report) took(what string, n int, do func() error) error {
-	begun, before := time.Now(), cpu()
+	begun, before := time.Now(), tool.CPU()
 	if err := do(); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
-	took, busy := time.Since(begun), cpu()-before
+	took, busy := time.Since(begun), tool.CPU()-before
 	rate := func(d time.Duration) float64 { return float64(n) / max(d, time.Microsecond).Seconds() }
 	_, err := fmt.Fprintf(r.w, "%-12s %-28s %12s %10.0f a second %12s of CPU %10.0f a second of it\n", r.name, what,
 		took.Round(10*time.Microsecond), rate(took), busy.Round(10*time.Microsecond), rate(busy))

@@ -42,6 +42,7 @@ var rules = []rule{
 	{`^otel/polyotel$`, `^repo$`, `^go\.opentelemetry\.io/otel(/(attribute|codes|metric|trace))?$`},
 	{`^examples/.+$`, `^(repo(/tree|/graph|/nested)?|backends(/\w+)?)$`, ``},
 	{`^internal/testserver(/.+)?$`, `^internal/testserver$`, `^github\.com/(ory/dockertest/v3|redis/go-redis/v9|apache/cassandra-gocql-driver/v2)|^go\.mongodb\.org/mongo-driver/v2`},
+	{`^bench/sending$`, `^(repo|backends|loadtest|internal/.+|bench/.+)$`, `^github\.com/redis/go-redis/v9$`},
 	{`^bench(/.+)?$`, `^(repo|repo/tree|repo/driver|backends(/\w+)?|internal/.+|bench/.+)$`, `.*`},
 	{`^internal/tagged$`, `^repo/driver$`, ``},
 	// Tests of stores, which is why it may use what no store may.

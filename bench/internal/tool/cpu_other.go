@@ -1,8 +1,8 @@
 //go:build !unix
 
-package main
+package tool
 
 import "time"
 
 // cpu is not known.
-func cpu() time.Duration { return 0 }
+func CPU() time.Duration { return 0 }

@@ -1,14 +1,14 @@
 //go:build unix
 
-package main
+package tool
 
 import (
 	"syscall"
 	"time"
 )
 
-// cpu returns the processor time that this process has used so far, 0 where it is not known.
-func cpu() time.Duration {
+// CPU returns the processor time that this process has used so far, 0 where it is not known.
+func CPU() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
 		return 0
