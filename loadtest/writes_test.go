@@ -87,10 +87,16 @@ func TestWriteShareThatCannotBe(t *testing.T) {
 		}
 	}
 	for _, all := range []float64{0, 100} {
-		w := mustParse(t, twoKinds)
+		w := mustParse(t, strings.ReplaceAll(strings.ReplaceAll(twoKinds, "misses: true", "misses: true, objectives: {p99: 10s}"), "insert", "insert, objectives: {p99: 10s}"))
 		w.Writes = all
-		if s, err := w.settled(); err != nil || s.WriteShare() != all {
-			t.Errorf("%v %%: %v", all, err)
+		s, err := w.settled()
+		if err != nil || s.WriteShare() != all {
+			t.Fatalf("%v %%: %v", all, err)
+		}
+		for _, q := range s.Queries { // read again is a step of a visit
+			if asked := q.Kind != "journey" && q.Writes() == (all == 100); len(q.Objectives) > 0 != asked {
+				t.Errorf("%v %%: %s has objectives %v", all, q.Name, q.Objectives)
+			}
 		}
 	}
 }

@@ -153,8 +153,16 @@ func (c *copied) write(ctx context.Context, k *operation.Call) (bool, error) {
 	if err != nil {
 		return true, err
 	}
-	_, err = from.FollowOne(ctx, key)
-	return true, err
+	return true, letFollow(ctx, from, key)
+}
+
+// letFollow lets the copies of a record follow a write that is done, whatever becomes of them.
+func letFollow(ctx context.Context, from *source, key repo.Key) error {
+	_, err := from.FollowOne(ctx, key)
+	if err != nil {
+		err = fmt.Errorf("the record is written, and its copies may not be: %w: %w", repo.ErrUnknownOutcome, err)
+	}
+	return err
 }
 
 func writeBy(ctx context.Context, to writer, k *operation.Call, key repo.Key) error {
@@ -184,7 +192,7 @@ func (c *copied) changed(g *repo.Group, k *operation.Call) (follow func(ctx cont
 	}
 	return func(ctx context.Context) error {
 		for _, key := range keys {
-			if _, err := from.FollowOne(ctx, key); err != nil {
+			if err := letFollow(ctx, from, key); err != nil {
 				return err
 			}
 		}

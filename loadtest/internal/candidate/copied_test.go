@@ -22,18 +22,24 @@ import (
 // copying returns a candidate with copies on a store that commits so much at a time, loaded, and its data.
 func copying(t *testing.T, scope driver.Scope) (*Candidate, *workload.Workload, []*generate.Table) {
 	t.Helper()
+	return opened(t, memory.New(&memory.Options{Scope: &scope}), 1)
+}
+
+// opened returns a candidate of authors with the model at an index, loaded, and its data.
+func opened(t *testing.T, d driver.Store, model int) (*Candidate, *workload.Workload, []*generate.Table) {
+	t.Helper()
 	w := testload.Parsed(t, workload.Parse, testload.Authors)
 	tables, err := data.Survey(t.Context(), w, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s, err := store.Open(t.Context(), "memory:", "memory:", func(context.Context, string) (driver.Store, error) {
-		return memory.New(&memory.Options{Scope: &scope}), nil
+		return d, nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := New(w, s, w.Models[1], "")
+	c := New(w, s, w.Models[model], "")
 	if err := c.Open(t.Context(), w, store.CandidateSpace("load_x", 1)); err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ func (c *Candidate) complete(ctx context.Context, k *operation.Call, g *gatherer
 		if c.Model.CopiesOf(k.Q.Collection.At, j) != nil {
 			continue
 		}
-		if err := join(ctx, list, j, c.repos[j.From.At]); err != nil {
+		if err := join(ctx, list, j, c.joined[j]); err != nil {
 			return err
 		}
 	}
@@ -31,8 +31,22 @@ func (c *Candidate) complete(ctx context.Context, k *operation.Call, g *gatherer
 	return nil
 }
 
+// openJoins makes what joins read by: no more of a record than what is taken of it.
+func (c *Candidate) openJoins(w *workload.Workload) (err error) {
+	c.joined = map[*workload.Join]*repo.View[map[string]any]{}
+	for _, q := range w.Queries {
+		for i := range q.Joins {
+			j := &q.Joins[i]
+			if c.joined[j], err = repo.FieldsOf(c.repos[j.From.At], j.Take...); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // join fetches what records refer to.
-func join(ctx context.Context, list []map[string]any, j *workload.Join, others *repo.Repo[map[string]any]) error {
+func join(ctx context.Context, list []map[string]any, j *workload.Join, others link.Getter[map[string]any]) error {
 	from, err := link.Join(ctx, list, func(rec map[string]any) []repo.Key { return referred(rec, j) }, others)
 	if err != nil {
 		return err

@@ -107,6 +107,8 @@ func (r modelChecker) unfit(c, host *Collection) string {
 		return in + " is embedded itself, in " + r.mo.Hosts[host.At].Schema.Collection + "; embed both in that one, or one of them alone"
 	case c.TTL > 0 || host.TTL > 0:
 		return "with a ttl records expire one by one, and elements of a list do not; leave out the ttl, or keep them in collections of their own"
+	case slices.ContainsFunc(c.Schema.Indexes, func(x repo.Index) bool { return x.Unique }):
+		return "it has a unique index, and nothing keeps two lists from having one value; leave out that index, or let the model have no embed"
 	case host.Kind(c.List()) != "":
 		return in + " has a field " + c.List() + ", which is the name of the list; give that field another one"
 	}
@@ -154,6 +156,8 @@ func unlike(mo *Model, c, host *Collection, q *Query) string {
 	case q.Collection == host && (deletes(q) || slices.ContainsFunc(q.Parts, deletes)):
 		return "removes records of " + in + ", and in model " + mo.Name + " the " + name + " in them, which stay elsewhere; leave out the query, or let the model have no embed"
 	case q.Collection != c:
+	case len(q.Children) > 0:
+		return "reads children of " + name + ", and in model " + mo.Name + " these are elements of a list themselves; leave out the children, or let the model have no embed"
 	case q.Kind == "insert" && slices.ContainsFunc(q.Set, func(a Assignment) bool { return slices.Contains(partition, a.Field) }):
 		return "sets " + strings.Join(partition, ", ") + ", and in model " + mo.Name + " a new record needs a parent in " + in + " that is there; leave that to the data"
 	case q.Kind == "group" && slices.ContainsFunc(partition, func(f string) bool { return !slices.Contains(c.Schema.Partition, f) }):

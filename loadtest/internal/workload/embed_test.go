@@ -66,6 +66,7 @@ var embedFaults = []struct{ name, old, new, want string }{
 	{"children in no order", "children: {comments: {order: [-created], limit: 3}}", "children: {comments: {order: [-creatd], limit: 3}}", "did you mean created?"},
 	{"children of a page", "limit: 3}\n  - {name: new post", "limit: 3, children: {comments: {}}}\n  - {name: new post", `no key "children"`},
 	{"children by another partition", "partition: [whose, on]\n", "partition: [on, whose]\n", "query post: children: comments does not say which children are a record's, and their partition (on, whose) is not its key (author, post); add where"},
+	{"a unique index", "{partition: [whose, on], sort: [-created]}]", "{partition: [whose, on], sort: [-created]}, {partition: [id], unique: true}]", "model embedded embeds comments in posts: it has a unique index"},
 	{"with nothing", "{embed: posts}", "{with: nobody}", "there is no collection nobody above comments"},
 	{"with another partition", "{embed: posts}", "{with: posts}", "comments lies with posts, and so has the same partition, which is (author)"},
 }
@@ -91,15 +92,20 @@ func TestEmbeddedInEmbedded(t *testing.T) {
   - {collection: a, partition: [x], fields: {x: int}, data: {count: 1, fields: {x: {sequence: 1}}}}
   - {collection: b, partition: [y], sort: [x], fields: {x: int, y: int, z: int}, data: {count: 1, fields: {x: {ref: {collection: a, field: x}}, y: {sequence: 1}}}}
   - {collection: c, partition: [x], fields: {x: int}, data: {count: 1, fields: {x: {ref: {collection: b, field: x}}}}}
-queries: [{name: g, weight: 100, kind: group, collection: b, add: {z: 1}}]
-models:
+queries:
+  - {name: g, weight: 100, kind: group, collection: b, add: {z: 1}}
 `
+	const below = "  - {name: below, weight: 1, kind: get, collection: b, children: {c: {where: {x: $x}}}}\n"
+	if _, err := Parse("m.yaml", []byte(strings.Replace(head, "weight: 100, kind: group", "weight: 99, kind: group", 1)+below+"models: [{name: m, collections: {b: {partition: [x], sort: [y], embed: a}}}]\n")); err == nil ||
+		!strings.Contains(err.Error(), "query below reads children of b, and in model m these are elements of a list themselves") {
+		t.Errorf("children of what is embedded: %v", err)
+	}
 	for model, want := range map[string]string{
 		"{b: {partition: [x], sort: [y], embed: a}, c: {embed: b}}": "model m embeds c in b: b is embedded itself, in a",
 		"{b: {partition: [x], sort: [y], embed: a}}":                "query g changes records of one (y) in one commit, and in model m they may be in several records of a; declare the partition (x)",
 		"{b: {partition: [x], sort: [y], embed: a}, c: {with: b}}":  "model m embeds b in a: c lies with it, and there is no partition of its own then; add c: {with: none}",
 	} {
-		if _, err := Parse("m.yaml", []byte(head+"  - {name: m, collections: "+model+"}\n")); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Parse("m.yaml", []byte(head+"models: [{name: m, collections: "+model+"}]\n")); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", model, err, want)
 		}
 	}

@@ -116,9 +116,13 @@ func (w *Workload) joinBy(c *Collection, field string) *Join {
 func (r modelChecker) joins() {
 	for _, q := range r.w.Queries {
 		for _, j := range q.Joins {
+			from := j.From.Schema.Collection
 			if key := keyOf(&r.mo.Schemas[j.From.At]); !slices.Equal(key, j.From.Key()) {
 				r.d.FaultIn(r.mo.place, "model %s gives %s the key (%s), and query %s joins %s with them by the key (%s); leave them that key",
-					r.mo.Name, j.From.Schema.Collection, strings.Join(key, ", "), q.Name, j.Field, strings.Join(j.From.Key(), ", "))
+					r.mo.Name, from, strings.Join(key, ", "), q.Name, j.Field, strings.Join(j.From.Key(), ", "))
+			} else if host := r.mo.Hosts[j.From.At]; host != nil {
+				r.d.FaultIn(r.mo.place, "model %s embeds %s in %s, and query %s joins %s with them; let the model have no embed of them, or leave out the join",
+					r.mo.Name, from, host.Schema.Collection, q.Name, j.Field)
 			}
 		}
 	}

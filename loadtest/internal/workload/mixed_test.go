@@ -47,6 +47,7 @@ func TestMixedWays(t *testing.T) {
 		{"[]", join, "comments: {series: {span: 1h}, embed: posts}", "comments are series, and embedded in posts"},
 		{by, join, "comments: {embed: posts, copies: {by: [name]}}", "comments are embedded, and have copies or are copied"},
 		{"[]", join, "comments: {embed: posts}, posts: {copies: {author: [name]}}", "comments are embedded in posts, which have copies or are copied"},
+		{"[]", join, "users: {embed: posts}", "model mixed embeds users in posts, and query a post joins author with them"},
 		{"[]", children, "comments: {series: {span: 1h}}", "query a post reads records with their children"},
 		{"[]", join + ", " + children, "posts: {indexes: []}", "has join and children"},
 	} {

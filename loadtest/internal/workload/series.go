@@ -75,7 +75,7 @@ func (r modelChecker) noSeries(c *Collection, s *repo.Schema) string {
 	if len(s.Sort) == 1 {
 		instant = strings.TrimPrefix(s.Sort[0], "-")
 	}
-	lies := func(o *Collection) bool { return o.Schema.With == s.Collection }
+	lies := func(o repo.Schema) bool { return o.With == s.Collection }
 	switch {
 	case c.Kind(instant) != "time":
 		return fmt.Sprintf("whose points have one time each and no other key, and its sort is (%s); give the model sort: [at], one field of kind time", strings.Join(s.Sort, ", "))
@@ -83,7 +83,7 @@ func (r modelChecker) noSeries(c *Collection, s *repo.Schema) string {
 		return "which have no indexes; give the model indexes: []"
 	case c.TTL > 0:
 		return "where points go by whole buckets, a time after they were measured, and a ttl counts from when a record was written; leave out ttl"
-	case s.With != "" || slices.ContainsFunc(r.w.Collections, lies):
+	case s.With != "" || slices.ContainsFunc(r.mo.Schemas, lies):
 		return "which lie with no other collection; leave out with"
 	case instant != Instant && c.Kind(Instant) != "":
 		return fmt.Sprintf("whose points have their time, %s, under the name %s; give the field %s another name, with map: {…: %s} under data of a file", instant, Instant, Instant, Instant)

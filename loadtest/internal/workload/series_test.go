@@ -80,4 +80,9 @@ func TestSeriesThatCannotBe(t *testing.T) {
 	if _, err := Parse("series.yaml", []byte(text)); !strings.Contains(fmt.Sprint(err), "which lie with no other collection; leave out with") {
 		t.Errorf("another collection lies with it: %v", err)
 	}
+	text = strings.Replace(text, "    with: readings\n", "", 1)
+	text = strings.Replace(text, "{readings: {series: {span: 1h, most: 4}}}", "{readings: {series: {span: 1h, most: 4}}, others: {with: readings}}", 1)
+	if _, err := Parse("series.yaml", []byte(text)); !strings.Contains(fmt.Sprint(err), "model hours keeps readings as series, which lie with no other collection") {
+		t.Errorf("another collection lies with it in that model: %v", err)
+	}
 }

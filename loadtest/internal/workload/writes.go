@@ -17,7 +17,8 @@ func (w *Workload) WriteShare() (percent float64) {
 }
 
 // SetWriteShare gives the queries other weights, by which so many percent of the operations write. Queries that write keep
-// their proportions, and so do the others. The queries are copied.
+// their proportions, and so do the others. What is asked no more, by no journey either, has no objectives. The queries
+// are copied.
 func (w *Workload) SetWriteShare(percent float64) error {
 	now := w.WriteShare()
 	switch {
@@ -31,6 +32,7 @@ func (w *Workload) SetWriteShare(percent float64) error {
 		return fmt.Errorf("writes is %v %%, and all queries that have a weight write", percent)
 	}
 	w.Queries = slices.Clone(w.Queries)
+	asked := make([]bool, len(w.Queries)) // by a journey
 	for i, old := range w.Queries {
 		q := *old
 		if q.Writes() && now > 0 {
@@ -44,6 +46,12 @@ func (w *Workload) SetWriteShare(percent float64) error {
 		q.Steps = slices.Clone(q.Steps)
 		for i := range q.Steps {
 			q.Steps[i].Query = w.Queries[q.Steps[i].At]
+			asked[q.Steps[i].At] = asked[q.Steps[i].At] || q.Weight > 0
+		}
+	}
+	for i, q := range w.Queries {
+		if q.Weight == 0 && !asked[i] {
+			q.Objectives = nil
 		}
 	}
 	return nil
