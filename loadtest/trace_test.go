@@ -144,6 +144,18 @@ func TestTraceFaults(t *testing.T) {
 			t.Errorf("%s: %v, want %q", tt.lines, err, tt.want)
 		}
 	}
+	var lines []string
+	for i := range 20 {
+		lines = append(lines, fmt.Sprintf(`{"time": %.2f, "query": "read", "author": "user:1", "id": "P0001", "created": "1999-01-01T00:00:00Z"}`, 1+float64(i)*0.04))
+	}
+	text := strings.Replace(traced(t, "ops.jsonl", lines), `{int: {min: 1, max: 9, zipf: 1}, pattern: "user:%d"}`, `{choice: ["user:1"]}`, 1)
+	_, err := Run(t.Context(), mustParse(t, text+"models: [{name: by time, sort: [created, id]}]\n"), options(newWatched()))
+	if want := `ops.jsonl:1: "user:1/P0001" has another created in the data, which is in its key in a model`; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("another key in a model: %v, want %q", err, want)
+	}
+	if _, err := Run(t.Context(), mustParse(t, text), options(newWatched())); err != nil {
+		t.Errorf("the same, in no model's key: %v", err)
+	}
 	w := mustParse(t, testload.Small)
 	w.Speed = 2
 	if _, err := Run(t.Context(), w, options(newWatched())); err == nil || !strings.Contains(err.Error(), "has no trace") {

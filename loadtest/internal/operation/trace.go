@@ -156,7 +156,7 @@ func (t *Trace) wrongKey(q *workload.Query, l *data.Line, whole, there bool, i i
 		if d := t.s.drawers[l.Query]; d.lies != nil && len(d.partitions[d.lies[i]]) < q.Records {
 			return fmt.Sprintf("query %s changes %d records, and there are not so many in the partition", q.Name, q.Records)
 		}
-		return ""
+		return t.otherKey(c, l, int(i))
 	}
 	if q.Kind == "group" {
 		return fmt.Sprintf("query %s is for others, too, that lie with a record of the data, and %s is none", q.Name, value.Key(l.Fields, c.Key()))
@@ -165,6 +165,19 @@ func (t *Trace) wrongKey(q *workload.Query, l *data.Line, whole, there bool, i i
 		for _, f := range names {
 			if l.Fields[f] == nil {
 				return fmt.Sprintf("query %s is for a record that is not in the data, and the operation has no %s, which is in its key in a model", q.Name, f)
+			}
+		}
+	}
+	return ""
+}
+
+// otherKey says which field of an operation is in a model's key of the i-th record of the data, with another value than it
+// has there, "" if none is.
+func (t *Trace) otherKey(c *workload.Collection, l *data.Line, i int) string {
+	for _, names := range c.Keys {
+		for _, f := range names {
+			if v := l.Fields[f]; v != nil && !value.Same(v, t.s.Data[c.At].Column(f)[i]) {
+				return fmt.Sprintf("%s has another %s in the data, which is in its key in a model, and a key never changes; leave the field out", value.Key(l.Fields, c.Key()), f)
 			}
 		}
 	}
