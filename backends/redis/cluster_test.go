@@ -31,15 +31,20 @@ type letter struct {
 
 func letters(t testing.TB, s driver.Store) *repo.Repo[letter] {
 	t.Helper()
-	r, err := repo.Open[letter](t.Context(), repo.NewStore(s, nil), repo.Schema{
+	store, schema := repo.NewStore(s, nil), repo.Schema{
 		Collection: "letters", Partition: []string{"author"}, Sort: []string{"id"},
 		Indexes: []repo.Index{{Name: "tag", Partition: []string{"author"}, Sort: []string{"tag"}},
 			{Name: "label", Partition: []string{"author"}, Sort: []string{"tag", "id"}, Unique: true}},
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
-	return r
+	for {
+		r, err := repo.Open[letter](t.Context(), store, schema)
+		switch {
+		case err == nil:
+			return r
+		case !errors.Is(err, repo.ErrUnknownOutcome): // else a replica of the catalog was late, on a busy machine
+			t.Fatal(err)
+		}
+	}
 }
 
 // inCluster opens a store on a cluster, with names of its own.

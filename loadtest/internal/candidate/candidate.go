@@ -78,7 +78,7 @@ type Candidate struct {
 	shelves []*shelf                     // by collection, nil where it is not kept as series
 	nests   nests                        // by collection, nil where it is not embedded
 	copied  copied
-	joined  map[*workload.Join]*repo.View[map[string]any] // what joins take of the records that they fetch
+	joined  joined
 
 	whole []bool   // by query: it reads every record of its own collection
 	below [][]bool // by query, and by its Children: they read every record
@@ -138,12 +138,12 @@ func (c *Candidate) Open(ctx context.Context, w *workload.Workload, prefix strin
 		}
 		c.Names, c.names = append(c.Names, names...), append(c.names, names)
 	}
-	return c.connect(w)
+	return connect(c, w)
 }
 
 // connect lets the collections that are open have what depends on several of them.
-func (c *Candidate) connect(w *workload.Workload) error {
-	if err := c.openJoins(w); err != nil {
+func connect(c *Candidate, w *workload.Workload) (err error) {
+	if c.joined, err = openJoins(w, c.repos); err != nil {
 		return err
 	}
 	return c.copied.declare(w, c.Seen, c.Store.Facts)
@@ -160,7 +160,7 @@ func (c *Candidate) Take(ctx context.Context, w *workload.Workload, k store.Kept
 		}
 		c.Names, c.names = append(c.Names, names...), append(c.names, names)
 	}
-	if err := c.connect(w); err != nil {
+	if err := connect(c, w); err != nil {
 		return err
 	}
 	c.Kept, c.Taken, c.Loaded = k, true, k.Took

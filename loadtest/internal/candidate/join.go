@@ -31,18 +31,20 @@ func (c *Candidate) complete(ctx context.Context, k *operation.Call, g *gatherer
 	return nil
 }
 
-// openJoins makes what joins read by: no more of a record than what is taken of it.
-func (c *Candidate) openJoins(w *workload.Workload) (err error) {
-	c.joined = map[*workload.Join]*repo.View[map[string]any]{}
+// joined are what joins read by: no more of a record than what is taken of it.
+type joined map[*workload.Join]*repo.View[map[string]any]
+
+func openJoins(w *workload.Workload, repos []*repo.Repo[map[string]any]) (all joined, err error) {
+	all = joined{}
 	for _, q := range w.Queries {
 		for i := range q.Joins {
 			j := &q.Joins[i]
-			if c.joined[j], err = repo.FieldsOf(c.repos[j.From.At], j.Take...); err != nil {
-				return err
+			if all[j], err = repo.FieldsOf(repos[j.From.At], j.Take...); err != nil {
+				return nil, err
 			}
 		}
 	}
-	return nil
+	return all, nil
 }
 
 // join fetches what records refer to.

@@ -19,5 +19,5 @@ func (c *Candidate) Through(ctx context.Context, w *workload.Workload, s *store.
 			return nil, err
 		}
 	}
-	return &own, own.connect(w)
+	return &own, connect(&own, w)
 }
