@@ -156,6 +156,15 @@ func TestTraceFaults(t *testing.T) {
 	if _, err := Run(t.Context(), mustParse(t, text), options(newWatched())); err != nil {
 		t.Errorf("the same, in no model's key: %v", err)
 	}
+	const gone = `{"time": 1, "query": "gone", "author": "user:1", "id": "P0001"}`
+	text = strings.Replace(text, "queries:\n", "queries:\n  - {name: gone, weight: 0, kind: delete, misses: true}\n", 1)
+	if err := os.WriteFile(strings.Fields(text[strings.Index(text, "trace: "):])[1], []byte(gone+"\n"+strings.Join(lines, "\n")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	text = strings.Replace(text, "kind: update, add: {views: 1}", "kind: update, misses: true, add: {views: 1}", 1)
+	if _, err := Run(t.Context(), mustParse(t, text+"models: [{name: by time, sort: [created, id], scan: true}]\n"), options(newWatched())); err != nil {
+		t.Errorf("another record under a key that is free: %v", err)
+	}
 	w := mustParse(t, testload.Small)
 	w.Speed = 2
 	if _, err := Run(t.Context(), w, options(newWatched())); err == nil || !strings.Contains(err.Error(), "has no trace") {

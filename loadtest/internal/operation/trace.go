@@ -22,6 +22,7 @@ import (
 type Trace struct {
 	s       *Stream
 	known   []map[uint64]int32 // by collection and the hash of a key: the record, -1 where an operation inserts it
+	removed []map[uint64]bool  // in the same way: an operation removes it
 	round   time.Duration      // of a round, in the time of the trace
 	from    time.Duration      // when the next round begins
 	next    func() (data.Line, error, bool)
@@ -50,7 +51,7 @@ func (s *Stream) Trace(ctx context.Context) (*Trace, error) {
 			}
 			known[value.Hash(value.IdentityOf(key))] = int32(i)
 		}
-		t.known = append(t.known, known)
+		t.known, t.removed = append(t.known, known), append(t.removed, map[uint64]bool{})
 	}
 	var faults failure.Faults
 	for l, err := range data.Operations(ctx, s.w) {
@@ -101,7 +102,14 @@ func (t *Trace) wrong(l *data.Line) string {
 		}
 		return ""
 	case "get", "exists", "put", "update", "modify", "move", "group", "renew", "delete":
-		return t.wrongKey(q, l, whole, there, i)
+		text := t.wrongKey(q, l, whole, there, i)
+		if text == "" && there && i >= 0 && !t.removed[c.At][h] {
+			text = t.otherKey(c, l, int(i))
+		}
+		if q.Kind == "delete" {
+			t.removed[c.At][h] = true // what comes under its key later is another record
+		}
+		return text
 	}
 	for _, f := range drawn(q) {
 		v := l.Fields[f]
@@ -156,7 +164,7 @@ func (t *Trace) wrongKey(q *workload.Query, l *data.Line, whole, there bool, i i
 		if d := t.s.drawers[l.Query]; d.lies != nil && len(d.partitions[d.lies[i]]) < q.Records {
 			return fmt.Sprintf("query %s changes %d records, and there are not so many in the partition", q.Name, q.Records)
 		}
-		return t.otherKey(c, l, int(i))
+		return ""
 	}
 	if q.Kind == "group" {
 		return fmt.Sprintf("query %s is for others, too, that lie with a record of the data, and %s is none", q.Name, value.Key(l.Fields, c.Key()))
